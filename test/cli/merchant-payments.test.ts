@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,7 +12,7 @@ import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { type GatewayHarness, newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
-import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { startRuntime } from '../support/runtime-process.ts';
 
 /** The maximum number of unanswered deliveries, and a larger number. */
 const MOST_UNANSWERED = 50;
@@ -53,21 +52,15 @@ async function startLocalServer() {
 
 /** Runs the command against the sandbox. */
 function start(args: readonly string[], key: string, port = gateways.ports.test) {
-  const file = new URL('../../cli/merchant-payments.ts', import.meta.url).pathname;
-  const child = spawn(process.execPath, [file, ...args], {
-    env: {
-      ...COMPILE_CACHE,
-      MERCHANT_PAYMENTS_API_KEY: key,
-      MERCHANT_PAYMENTS_BASE_URL: `http://127.0.0.1:${port}`,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const { child, exited } = startRuntime(['cli/merchant-payments.ts', ...args], {
+    MERCHANT_PAYMENTS_API_KEY: key,
+    MERCHANT_PAYMENTS_BASE_URL: `http://127.0.0.1:${port}`,
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
   const lines: string[] = [];
-  for (const output of [child.stdout, child.stderr]) {
+  for (const output of [child.stdout!, child.stderr!]) {
     createInterface(output).on('line', (line) => lines.push(line));
   }
-  const ended = once(child, 'close').then(([exitCode]) => exitCode as number | null);
+  const ended = exited.then(({ exitCode }) => exitCode);
   /** The line that matches, once it is printed. */
   const line = (pattern: RegExp) =>
     expect

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '../../local/ports.ts';
-import { startProgram } from '../journeys/child-program.ts';
+import { startProgram } from '../support/program.ts';
 import type { WholeSystem } from './whole-system.ts';
 
 const START_TIMEOUT_MS = 120_000;
@@ -29,9 +29,9 @@ export async function startGateway(
   });
   const giveUpAt = Date.now() + START_TIMEOUT_MS;
   while (!(await answers(sandboxUrl))) {
-    if (program.errors || Date.now() > giveUpAt) {
+    if (program.errors() || Date.now() > giveUpAt) {
       await program.kill();
-      throw new Error(`the gateway does not start: ${program.errors}`);
+      throw new Error(`the gateway does not start: ${program.errors()}`);
     }
     await delay(100);
   }

@@ -1,15 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../../local/ports.ts';
+import { startProgram } from '../support/program.ts';
 
 const ERRORS_SHOWN = 5;
 const START_ATTEMPTS = 3;
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** One environment of the running system: its address, the keys of two merchants, and a product of the first. */
 export interface Target {
@@ -76,24 +75,23 @@ async function startOnFreePorts(
   for (let attempt = 1; ; attempt += 1) {
     const temporalPort = await findFreePort();
     const [temporalUiPort, oidcPort] = [await findFreePort(), await findFreePort()];
-    const child = spawn(process.execPath, ['local/start.ts', ...args], {
-      cwd: ROOT,
-      env: {
-        ...process.env,
-        LIVE_PORT: '0',
-        SANDBOX_PORT: '0',
-        GRPC_PORT: '0',
-        OPS_PORT: '0',
-        DEMO_RECEIVER_PORT: '0',
-        TEMPORAL_PORT: String(temporalPort),
-        TEMPORAL_UI_PORT: String(temporalUiPort),
-        DASHBOARD_PORT: '0',
-        OIDC_PORT: String(oidcPort),
-        // Never a shared database, whatever the environment says.
-        DATABASE_URL: '',
-        TEMPORAL_ADDRESS: '',
-        ...settings,
-      },
+    const ofThisRun = {
+      ...process.env,
+      LIVE_PORT: '0',
+      SANDBOX_PORT: '0',
+      GRPC_PORT: '0',
+      OPS_PORT: '0',
+      DEMO_RECEIVER_PORT: '0',
+      TEMPORAL_PORT: String(temporalPort),
+      TEMPORAL_UI_PORT: String(temporalUiPort),
+      DASHBOARD_PORT: '0',
+      OIDC_PORT: String(oidcPort),
+      // Never a shared database, whatever the environment says.
+      DATABASE_URL: '',
+      TEMPORAL_ADDRESS: '',
+      ...settings,
+    };
+    const { child } = startProgram(['local/start.ts', ...args], ofThisRun, {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     if (await isReady(child)) return child;

@@ -53,9 +53,6 @@ export async function startGatewayApart() {
     port,
     key,
     stopPostgres: () => postgres.stop(),
-    async killServices() {
-      services.child.kill('SIGKILL');
-      await services.exited;
-    },
+    killServices: services.kill,
   };
 }

@@ -46,10 +46,7 @@ async function startCrashable() {
   const startServices = async () => {
     const services = startRuntime('services/main.ts', settings);
     await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
-    return async () => {
-      services.child.kill('SIGKILL');
-      await services.exited;
-    };
+    return services.kill;
   };
   const transport = remoteTransport(`http://127.0.0.1:${toServices.port}`, token);
   const logger = createLogger('silent');

@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -18,6 +17,7 @@ import {
 import { makeFolder } from '../local/temporary-data-folder.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { bearer, newKey } from '../support/harness.ts';
+import { startProgram } from '../support/program.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
 import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 
@@ -75,15 +75,12 @@ async function startOnce(): Promise<string> {
     TEMPORAL_NAMESPACE: temporal.namespace,
     REFUND_EXECUTION: 'manual',
   };
-  const script = fileURLToPath(new URL('../../local/start.ts', import.meta.url));
-  const child = spawn(process.execPath, [script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  start = child;
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const program = startProgram('local/start.ts', env);
+  start = program.child;
   await vi.waitFor(() => {
-    if (child.exitCode === null) expect(output).toContain(READY);
+    if (program.child.exitCode === null) expect(program.logged()).toContain(READY);
   }, WAIT_MS);
-  return output;
+  return program.logged() + program.errors();
 }
 
 const refundsClient = () => createClient(RefundCaseService, transport);

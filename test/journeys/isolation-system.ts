@@ -13,12 +13,12 @@ import {
 } from '../services/webhooks/webhooks-fixture.ts';
 import { bearer, createTestDatabase, newKey } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
+import { startProgram } from '../support/program.ts';
 import { median, quantile } from '../support/quantile.ts';
 import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
-import { startProgram } from './child-program.ts';
 import { HostileEndpoints } from './isolation-endpoints.ts';
 
 const HEALTHY_PATH = '/healthy';
@@ -110,7 +110,7 @@ export async function startIsolationSystem(): Promise<IsolationSystem> {
     endpoints,
     fixture,
     healthyUrl: `https://localhost:${receiver.port}${HEALTHY_PATH}`,
-    errors: () => programs.map(({ errors }) => errors),
+    errors: () => programs.map(({ errors }) => errors()),
     publish,
     measure: async (tenant, perSecond, seconds) => {
       const published = await publish(tenant, perSecond, seconds);

@@ -4,9 +4,9 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
+import { type Program, startProgram } from '../support/program.ts';
 import { newKeyRings } from '../support/secrets.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
-import { type ChildProgram, startProgram } from './child-program.ts';
 
 /** Enough that each process owns the lanes of some of them. */
 const SUBSCRIPTIONS = 12;
@@ -26,8 +26,8 @@ interface Repeated {
 
 /** Services in this process, which send nothing, and two processes that send a merchant's webhooks. */
 export class LaneOwners implements AsyncDisposable {
-  first!: ChildProgram;
-  second!: ChildProgram;
+  first!: Program;
+  second!: Program;
   /** Called by the endpoints when an event arrives, instead of responding. */
   onEvent: (() => void) | undefined;
   readonly #harness: TestHarness;
@@ -153,7 +153,7 @@ export class LaneOwners implements AsyncDisposable {
     await this.#receiver?.[Symbol.asyncDispose]();
   }
 
-  #startOwner(): ChildProgram {
+  #startOwner(): Program {
     return startProgram('services/main.ts', {
       ...this.#settings,
       DATABASE_URL: this.#harness.databaseUrl,

@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { bearer, createTestDatabase } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
-import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
+import { type Program, startProgram } from '../support/program.ts';
 import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 
@@ -30,24 +30,21 @@ export interface ObservedSystem {
 
 /**
  * @param settings for all three, beside those that connect them.
- * @param atEnd registers what kills them.
+ * @param stack kills them.
  */
 export async function startObservedSystem(
   settings: Readonly<Record<string, string>>,
-  atEnd: (kill: () => void) => void,
+  stack: AsyncDisposableStack,
 ): Promise<ObservedSystem> {
   const [databaseUrl, temporal] = await Promise.all([createTestDatabase(), createTestNamespace()]);
   const [rpc, live, sandbox] = [await findFreePort(), await findFreePort(), await findFreePort()];
   const servicesUrl = `http://127.0.0.1:${rpc}`;
   const { token, entry } = newServiceToken('test');
-  const processes: RuntimeProcess[] = [];
+  const processes: Program[] = [];
   const start = async (file: string, own: Readonly<Record<string, string | number>>, listening: string) => {
     const all = { OPS_PORT: 0, LOG_LEVEL: 'info', ...settings, ...own };
-    const process = startRuntime(
-      file,
-      Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)])),
-      atEnd,
-    );
+    const asText = Object.fromEntries(Object.entries(all).map(([name, value]) => [name, String(value)]));
+    const process = stack.use(startProgram(file, asText));
     processes.push(process);
     await vi.waitFor(() => expect(process.logged()).toContain(listening), STARTED);
   };

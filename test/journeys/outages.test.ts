@@ -24,12 +24,12 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     const publishing = owners.publish();
     await publishing.atLeast(20);
     const ownersBefore = await owners.ofEndpoints();
-    owners.first.signal('SIGSTOP');
+    owners.first.child.kill('SIGSTOP');
     const pausedAt = Date.now();
     await delay(PAUSE_MS);
     const [remaining, ...others] = new Set(await owners.ofEndpoints());
     expect(others).toEqual([]);
-    owners.first.signal('SIGCONT');
+    owners.first.child.kill('SIGCONT');
     await publishing.atLeast(publishing.count + 20);
     await owners.areSharing();
     const published = await publishing.stop();
@@ -48,8 +48,8 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
   it('lose nothing and repeat nothing when one is stopped', async () => {
     const publishing = owners.publish();
     await publishing.atLeast(20);
-    owners.first.signal('SIGTERM');
-    expect(await owners.first.ended(30_000)).toBe(0);
+    owners.first.child.kill('SIGTERM');
+    expect(await owners.first.exited).toMatchObject({ exitCode: 0 });
     // Its lanes wait for no lease, which would still be valid.
     expect(await owners.lanesByOwner()).toHaveLength(1);
     await publishing.atLeast(publishing.count + 10);
@@ -60,11 +60,11 @@ describe('two processes that send webhooks', { timeout: 180_000 }, () => {
     owners.startFirst();
     await owners.areSharing();
     owners.onEvent = () => {
-      for (const owner of [owners.first, owners.second]) owner.signal('SIGKILL');
+      for (const owner of [owners.first, owners.second]) owner.child.kill('SIGKILL');
     };
     const publishing = owners.publish();
     await publishing.atLeast(1);
-    expect(await owners.second.ended(30_000)).toBe('SIGKILL');
+    expect(await owners.second.exited).toMatchObject({ exitCode: null });
     owners.onEvent = undefined;
     const published = await publishing.stop();
     owners.startFirst();

@@ -37,7 +37,7 @@ beforeAll(async () => {
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20of-the-collector',
     OTEL_TRACES_SAMPLER_ARG: '1',
   };
-  system = await startObservedSystem(settings, (kill) => stack.defer(kill));
+  system = await startObservedSystem(settings, stack);
 }, TEMPORAL_START_MS);
 afterAll(() => stack.disposeAsync());
 

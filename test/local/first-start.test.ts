@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { runKeys } from '../../local/keys.ts';
 import { findFreePort } from '../../local/ports.ts';
+import { startProgram } from '../support/program.ts';
 import { TEMPORAL_START_MS, temporalProgram } from '../support/temporal.ts';
 import { createFakeMachine, fakeGoScript } from './temporal/fake-go.ts';
 import { makeFolder } from './temporary-data-folder.ts';
@@ -24,10 +24,9 @@ interface Command {
 }
 
 function runCommand(file: string, env: NodeJS.ProcessEnv, ...args: readonly string[]): Command {
-  const script = fileURLToPath(new URL(`../../local/${file}`, import.meta.url));
-  const child = spawn(process.execPath, [script, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { child } = startProgram([`local/${file}`, ...args], env);
   let text = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk));
+  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', (chunk) => (text += chunk));
   onTestFinished(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill('SIGTERM');

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,6 +11,7 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
+import { startProgram } from '../support/program.ts';
 
 let harness: TestHarness;
 let dataDir: string;
@@ -30,13 +30,9 @@ const keys = (args: readonly string[], environment: Record<string, string> = { D
   runKeys(args, environment);
 
 /** The same as `keys`, as a process. */
-function spawnKeys(args: readonly string[]): Promise<CommandResult> {
-  return new Promise((resolve) => {
-    const script = new URL('../../local/keys.ts', import.meta.url).pathname;
-    execFile(process.execPath, [script, ...args], { env: { DATA_DIR: dataDir } }, (error, stdout, stderr) =>
-      resolve({ exitCode: error ? Number(error.code) : 0, stdout, stderr } as CommandResult),
-    );
-  });
+async function spawnKeys(args: readonly string[]) {
+  const program = startProgram(['local/keys.ts', ...args], { DATA_DIR: dataDir });
+  return { ...(await program.exited), stdout: program.logged() };
 }
 
 const merchant = () => ['--merchant', randomUUID(), '--env', 'test'];

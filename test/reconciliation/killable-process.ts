@@ -1,9 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { COMPILE_CACHE } from '../support/compile-cache.ts';
+import { startProgram } from '../support/program.ts';
 
 export interface KillableOptions {
   readonly name: string;
@@ -16,7 +15,6 @@ export interface KillableOptions {
   readonly readyLine: string;
 }
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const START_AGAIN_MS = 500;
 const READY_MS = 60_000;
 
@@ -72,11 +70,7 @@ export class KillableProcess implements AsyncDisposable {
     const log = openSync(logFile, 'a');
     this.#logFrom = statSync(logFile).size;
     this.#served = false;
-    const child = spawn(process.execPath, [file], {
-      cwd: ROOT,
-      env: { ...COMPILE_CACHE, ...settings },
-      stdio: ['ignore', log, log],
-    });
+    const { child } = startProgram(file, settings, { stdio: ['ignore', log, log] });
     closeSync(log);
     this.#child = child;
     child.once('exit', async (code, signal) => {

@@ -9,14 +9,15 @@ import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/healt
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { openLink } from '../reconciliation/faulty-link.ts';
 import { bearer, createTestDatabase, newTenant } from '../support/harness.ts';
-import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
+import type { Program } from '../support/program.ts';
+import { startRuntime } from '../support/runtime-process.ts';
 import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { lockWaits, openSession, query } from '../support/sql.ts';
 
 const secrets = newKeyRings();
 
 const start = (settings: Record<string, string>) => startRuntime('services/main.ts', settings);
-const listening = ({ logged }: RuntimeProcess) =>
+const listening = ({ logged }: Program) =>
   expect.poll(logged, { timeout: 40_000 }).toContain('services are listening');
 
 test('two processes that start together on an empty database migrate it once, serve, and stop in order', async () => {

@@ -16,7 +16,8 @@ import { createDataConverter, type PayloadConfig } from '../../workflows/tempora
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
 import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes-fixture.ts';
 import { newTenant } from '../support/harness.ts';
-import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
+import type { Program } from '../support/program.ts';
+import { startRuntime } from '../support/runtime-process.ts';
 import { TEMPORAL_START_MS, type TestNamespace, temporalProgram } from '../support/temporal.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
 import { merchantOf } from './refunds/refund-harness.ts';
@@ -40,10 +41,7 @@ afterAll(async () => {
 });
 
 /** The worker as operators run it, until the test ends or it is stopped. */
-async function startWorker(
-  namespace: TestNamespace,
-  settings: Record<string, string>,
-): Promise<RuntimeProcess> {
+async function startWorker(namespace: TestNamespace, settings: Record<string, string>): Promise<Program> {
   const port = await findFreePort();
   const worker = startRuntime('workflows/main.ts', {
     SERVICES_URL: webhooks.harness.baseUrl,

@@ -13,7 +13,8 @@ import { openLink } from '../reconciliation/faulty-link.ts';
 import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes-fixture.ts';
 import { startGrpcProxy } from '../support/grpc-proxy.ts';
 import { newTenant } from '../support/harness.ts';
-import { type RuntimeProcess, startRuntime } from '../support/runtime-process.ts';
+import type { Program } from '../support/program.ts';
+import { startRuntime } from '../support/runtime-process.ts';
 import { TEMPORAL_START_MS, type TestNamespace, type TestTemporal } from '../support/temporal.ts';
 import { TemporalCertificates } from '../support/temporal-certificates.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
@@ -41,7 +42,7 @@ afterAll(async () => {
 });
 
 /** The worker as operators run it. */
-async function startWorker(security: Readonly<Record<string, string>>): Promise<RuntimeProcess & Readiness> {
+async function startWorker(security: Readonly<Record<string, string>>): Promise<Program & Readiness> {
   const port = await findFreePort();
   const worker = startRuntime('workflows/main.ts', {
     SERVICES_URL: webhooks.harness.baseUrl,

@@ -14,7 +14,7 @@ import { type Answer, call } from '../../gateway/http-call.ts';
 import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
 import { bearer, newKey } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
-import { type RuntimeProcess, startRuntime } from '../../support/runtime-process.ts';
+import { type Program, startProgram } from '../../support/program.ts';
 import { newKeyRings, newServiceToken } from '../../support/secrets.ts';
 import { createTestNamespace, testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
@@ -55,7 +55,7 @@ export class DatabaseClients implements AsyncDisposable {
   readonly canMount: boolean;
   /** Between the services and PostgreSQL. */
   readonly link: FaultyLink;
-  readonly processes: RuntimeProcess[] = [];
+  readonly processes: Program[] = [];
   readonly #server: Started['server'];
   readonly #caller = newServiceToken('all');
   #stack: AsyncDisposableStack;
@@ -196,12 +196,8 @@ export class DatabaseClients implements AsyncDisposable {
   async #run(file: string, readyLine: string, settings: Record<string, string>): Promise<void> {
     const hosts = this.folder.file('hosts');
     const via = ['unshare', '-m', 'sh', '-c', `mount --bind ${hosts} /etc/hosts && exec "$@"`, 'sh'];
-    const started = startRuntime(
-      file,
-      { PATH: process.env.PATH ?? '', HOST: '127.0.0.1', ...settings },
-      (kill) => this.stack.defer(kill),
-      this.canMount ? via : [],
-    );
+    const all = { PATH: process.env.PATH, HOST: '127.0.0.1', ...settings };
+    const started = this.stack.use(startProgram(file, all, this.canMount ? { via } : {}));
     this.processes.push(started);
     await vi.waitFor(() => expect(started.logged()).toContain(readyLine), { timeout: START_MS });
   }

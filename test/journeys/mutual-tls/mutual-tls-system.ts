@@ -13,7 +13,7 @@ import { readComposeFile } from '../../support/compose-file.ts';
 import { GrpcJsClient } from '../../support/grpc-js-transport.ts';
 import { createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
-import { type RuntimeProcess, startRuntime } from '../../support/runtime-process.ts';
+import { type Program, startProgram } from '../../support/program.ts';
 import { newKeyRings } from '../../support/secrets.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
@@ -31,7 +31,7 @@ export class MutualTlsSystem implements AsyncDisposable {
   readonly baseUrl: string;
   readonly sandboxPort: number;
   readonly dashboardUrl: string;
-  readonly processes: Readonly<Record<Role, RuntimeProcess>>;
+  readonly processes: Readonly<Record<Role, Program>>;
   readonly opsUrls: Readonly<Record<Role, string>>;
   readonly #stack: AsyncDisposableStack;
 
@@ -85,10 +85,11 @@ export class MutualTlsSystem implements AsyncDisposable {
       worker: { SERVICES_URL: baseUrl, ...temporalSettings(temporal) },
     };
     const start = (role: Role) =>
-      startRuntime(
-        { services: 'services/main.ts', gateway: 'gateway/main.ts', worker: 'workflows/main.ts' }[role],
-        { ...containers[role], OPS_PORT: `${opsPorts[role]}`, ...settings[role] },
-        (kill) => stack.defer(kill),
+      stack.use(
+        startProgram(
+          { services: 'services/main.ts', gateway: 'gateway/main.ts', worker: 'workflows/main.ts' }[role],
+          { ...containers[role], OPS_PORT: `${opsPorts[role]}`, ...settings[role] },
+        ),
       );
     const processes = { services: start('services'), gateway: start('gateway'), worker: start('worker') };
     const opsUrls = Object.fromEntries(

@@ -2,13 +2,13 @@ import { expect } from 'vitest';
 import * as dailyRelease from '../../../workflows/funds/daily-release.contract.ts';
 import { startHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { type Program, startProgram } from '../../support/program.ts';
 import { startProvider } from '../../support/provider-server.ts';
 import { newKeyRings } from '../../support/secrets.ts';
 import { sqlOf } from '../../support/sql.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { startSmtpInbox } from '../../workflows/accounts/smtp-inbox.ts';
-import { type ChildProgram, startProgram } from '../child-program.ts';
 import { HeldWrites } from './held-writes.ts';
 import { REVIEW_PERIOD_MS } from './refund-sagas.ts';
 import { eventually, type SagaWorld } from './saga.ts';
@@ -18,7 +18,7 @@ import type { GateCommand, GateReport } from './step-gate.ts';
 export class SagaSystem implements AsyncDisposable {
   readonly world: SagaWorld;
   readonly temporal: TestNamespace;
-  readonly #process: ChildProgram;
+  readonly #process: Program;
   readonly #writes: HeldWrites;
   readonly #resources: AsyncDisposableStack;
   readonly #reports = new Set<string>();
@@ -34,7 +34,7 @@ export class SagaSystem implements AsyncDisposable {
     this.#writes = writes;
     this.#resources = resources;
     this.#process = resources.use(startHeldProcess(world, temporal));
-    this.#process.onMessage((message) => this.#recordReport(message as GateReport));
+    this.#process.child.on('message', (message) => this.#recordReport(message as GateReport));
   }
 
   static async start(temporal: TestNamespace): Promise<SagaSystem> {
@@ -89,8 +89,8 @@ export class SagaSystem implements AsyncDisposable {
     await this.#waitForReport('released');
   }
 
-  pause = () => this.#process.signal('SIGSTOP');
-  resume = () => this.#process.signal('SIGCONT');
+  pause = () => this.#process.child.kill('SIGSTOP');
+  resume = () => this.#process.child.kill('SIGCONT');
 
   /** Starts another worker, which holds nothing. */
   async startWorker(): Promise<void> {
@@ -120,7 +120,7 @@ export class SagaSystem implements AsyncDisposable {
   }
 
   #send(command: GateCommand): void {
-    this.#process.send(command);
+    this.#process.child.send(command);
   }
 
   #recordReport(report: GateReport): void {
@@ -134,8 +134,8 @@ export class SagaSystem implements AsyncDisposable {
   }
 }
 
-function startHeldProcess({ harness, provider, inbox }: SagaWorld, temporal: TestNamespace): ChildProgram {
-  return startProgram('test/journeys/sagas/held-process.ts', {
+function startHeldProcess({ harness, provider, inbox }: SagaWorld, temporal: TestNamespace): Program {
+  const settings = {
     // Each write that is held has a connection.
     DATABASE_POOL_SIZE: '50',
     DATABASE_URL: harness.databaseUrl,
@@ -148,5 +148,8 @@ function startHeldProcess({ harness, provider, inbox }: SagaWorld, temporal: Tes
     MERCHANT_REVIEW_PERIOD: `${REVIEW_PERIOD_MS / 1_000}s`,
     SMTP_URL: inbox.url,
     ...provider.settings,
+  };
+  return startProgram('test/journeys/sagas/held-process.ts', settings, {
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
 }

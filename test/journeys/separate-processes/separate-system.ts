@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
@@ -8,10 +6,10 @@ import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
-import { COMPILE_CACHE } from '../../support/compile-cache.ts';
 import { type Container, readComposeFile } from '../../support/compose-file.ts';
 import { bearer, createTestDatabase } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
+import { type Program, startProgram } from '../../support/program.ts';
 import { newServiceToken } from '../../support/secrets.ts';
 import { query } from '../../support/sql.ts';
 import type { TestTemporal } from '../../support/temporal.ts';
@@ -24,13 +22,10 @@ import { secretsIn } from './secrets.ts';
 export type Role = 'services' | 'gateway' | 'worker' | 'webhook-lanes';
 
 /** One process of a role. */
-export interface RoleProcess {
+export interface RoleProcess extends Program {
   readonly role: Role;
   readonly image: ImageFiles;
   readonly backend: Backend;
-  readonly child: ChildProcess;
-  /** The exit code and what it wrote on standard error. */
-  readonly exited: Promise<{ readonly exitCode: number | null; readonly stderr: string }>;
 }
 
 /** How long a process keeps serving after SIGTERM. */
@@ -183,9 +178,9 @@ export class SeparateSystem implements AsyncDisposable {
       LOG_LEVEL: 'debug',
     };
     for (const secret of secretsIn(asText(settings))) this.secrets.add(secret);
-    const child = spawnIn(image, command!, settings);
-    child.stdout!.setEncoding('utf8').on('data', (chunk: string) => this.logs.push(chunk));
-    return { role, image, backend: { port, opsPort, dashboardPort }, child, exited: outcomeOf(child) };
+    const program = startIn(image, command!, settings);
+    program.child.stdout!.on('data', (chunk: string) => this.logs.push(chunk));
+    return { role, image, backend: { port, opsPort, dashboardPort }, ...program };
   }
 
   /** Returns one of the running processes of a role. */
@@ -202,8 +197,7 @@ export class SeparateSystem implements AsyncDisposable {
   }
 
   async kill(process: RoleProcess): Promise<void> {
-    process.child.kill('SIGKILL');
-    await process.exited;
+    await process.kill();
     this.#forget(process);
   }
 
@@ -274,34 +268,19 @@ async function createRoles(folder: string, databaseUrl: string): Promise<void> {
 }
 
 /** Runs a container's command with the files of the image, and with its environment alone. */
-function spawnIn({ folder, env }: ImageFiles, command: readonly string[], settings: object): ChildProcess {
-  const [, ...args] = command;
-  return spawn(process.execPath, args, {
-    cwd: folder,
-    // Nobody can write there, as in a container: only its /tmp can be written to.
-    env: { ...env, HOME: '/dev/null', ...COMPILE_CACHE, ...asText(settings) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+function startIn({ folder, env }: ImageFiles, [, ...args]: readonly string[], settings: object): Program {
+  // Nobody can write there, as in a container: only its /tmp can be written to.
+  return startProgram(args, { ...env, HOME: '/dev/null', ...asText(settings) }, { cwd: folder });
 }
 
 const asText = (settings: object): Record<string, string> =>
   Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, String(value)]));
-
-async function outcomeOf(child: ChildProcess) {
-  let stderr = '';
-  child.stdout!.resume();
-  child.stderr!.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [exitCode] = (await once(child, 'close')) as [number | null];
-  return { exitCode, stderr };
-}
 
 async function runToEnd(
   image: ImageFiles,
   { command, environment }: Pick<Container, 'command' | 'environment'>,
   settings: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const { exitCode, stderr } = await outcomeOf(spawnIn(image, command!, { ...environment, ...settings }));
+  const { exitCode, stderr } = await startIn(image, command!, { ...environment, ...settings }).exited;
   if (exitCode !== 0) throw new Error(`${command!.join(' ')} ended with ${exitCode}: ${stderr}`);
 }

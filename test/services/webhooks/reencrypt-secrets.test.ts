@@ -1,6 +1,4 @@
-import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
-import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -12,12 +10,13 @@ import { createServices } from '../../../services/server.ts';
 import { reencryptSecrets } from '../../../services/webhooks/subscriptions/reencrypt-secrets.ts';
 import { createTestDatabase, newKey, newTenant, testConfig } from '../../support/harness.ts';
 import { createLoopbackGuard } from '../../support/loopback-guard.ts';
+import { startProgram } from '../../support/program.ts';
 import { openSession } from '../../support/sql.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { deliverWaiting } from '../platform/egress/deliver-waiting.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
-const COMMAND = fileURLToPath(new URL('../../../services/reencrypt-secrets.ts', import.meta.url));
+const COMMAND = 'services/reencrypt-secrets.ts';
 const newKeyText = (version: number) => `v${version}:${randomBytes(32).toString('base64')}`;
 const [OLD, NEW] = [newKeyText(1), newKeyText(2)];
 const NEW_FIRST = `${NEW},${OLD}`;
@@ -66,13 +65,11 @@ async function subscribe(fixture: Fixture, path = `/${randomUUID()}`) {
 const reveal = async (fixture: Fixture, { about }: Awaited<ReturnType<typeof subscribe>>) =>
   (await fixture.subscriptions.revealSigningSecret(about())).signingSecret;
 
-const run = (keys: string) =>
-  new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl, WEBHOOK_SECRET_KEYS: keys };
-    execFile(process.execPath, [COMMAND], { env }, (error, stdout, stderr) =>
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr }),
-    );
-  });
+async function run(keys: string) {
+  const program = startProgram(COMMAND, { DATABASE_URL: databaseUrl, WEBHOOK_SECRET_KEYS: keys });
+  const { exitCode, stderr } = await program.exited;
+  return { code: exitCode, stdout: program.logged(), stderr };
+}
 
 const keysInUse = async () => {
   const { rows } = await client.query<{ key_id: number }>(

@@ -11,7 +11,7 @@ import { ALL_SCOPES } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
-test('serves both environments with services in another process, and reports its readiness', async () => {
+test('serves both environments and the dashboard with services in another process, and reports its readiness', async () => {
   const harness = await startHarness();
   const transport = harness.transports.grpc;
   const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
@@ -25,12 +25,16 @@ test('serves both environments with services in another process, and reports its
     9_007_199_254_740_991n,
   );
   const [live, sandbox, ops] = [await findFreePort(), await findFreePort(), await findFreePort()];
+  const dashboard = await findFreePort();
   const settings = {
     LIVE_PORT: String(live),
     SANDBOX_PORT: String(sandbox),
     OPS_PORT: String(ops),
+    DASHBOARD_PORT: String(dashboard),
     SERVICES_URL: harness.baseUrl,
     SERVICE_TOKEN: harness.token,
+    DASHBOARD_SERVICE_TOKEN: harness.token,
+    OIDC_ISSUER: 'https://issuer.invalid',
   };
   const { child, exited, logged } = startRuntime('gateway/main.ts', settings);
   await expect.poll(logged, { timeout: 40_000 }).toContain('the public API is listening');
@@ -60,6 +64,12 @@ test('serves both environments with services in another process, and reports its
   });
   expect(logged()).not.toContain(key);
 
+  await expect.poll(logged).toContain('the dashboard is listening');
+  const cookie = `__Host-session=${'x'.repeat(43)}`;
+  const account = await call(dashboard, '/account', { headers: { cookie } });
+  expect([account.status, account.headers.location]).toEqual([303, '/sign-in?return=%2Faccount']);
+  expect((await call(dashboard, '/sign-in')).text).toContain('issuer.invalid');
+
   const other = startRuntime('gateway/main.ts', { ...settings, LIVE_PORT: '0', OPS_PORT: '0' });
   expect(await other.exited).toEqual({ exitCode: 1, stderr: expect.stringContaining('EADDRINUSE') });
 
@@ -68,30 +78,6 @@ test('serves both environments with services in another process, and reports its
   expect((await call(ops, '/readyz')).status).toBe(503);
   child.kill('SIGTERM');
   expect(await exited).toEqual({ exitCode: 0, stderr: '' });
-});
-
-test('serves the dashboard if an identity provider is configured', async () => {
-  const harness = await startHarness();
-  const dashboard = await findFreePort();
-  const { child, exited, logged } = startRuntime('gateway/main.ts', {
-    LIVE_PORT: '0',
-    SANDBOX_PORT: '0',
-    OPS_PORT: '0',
-    DASHBOARD_PORT: String(dashboard),
-
-    SERVICES_URL: harness.baseUrl,
-    SERVICE_TOKEN: harness.token,
-    DASHBOARD_SERVICE_TOKEN: harness.token,
-    OIDC_ISSUER: 'https://issuer.invalid',
-  });
-  await expect.poll(logged, { timeout: 40_000 }).toContain('the dashboard is listening');
-  const cookie = `__Host-session=${'x'.repeat(43)}`;
-  const answer = await call(dashboard, '/account', { headers: { cookie } });
-  expect([answer.status, answer.headers.location]).toEqual([303, '/sign-in?return=%2Faccount']);
-  expect((await call(dashboard, '/sign-in')).text).toContain('issuer.invalid');
-  child.kill('SIGTERM');
-  expect(await exited).toEqual({ exitCode: 0, stderr: '' });
-  await harness.close();
 });
 
 test('does not serve the dashboard over plain HTTP', async () => {

@@ -7,10 +7,9 @@ import {
   FundsReleaseStatus,
   SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { type FundsCaller, fundsCaller } from './funds-caller.ts';
+import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
 
 let harness: TestHarness;
@@ -314,25 +313,5 @@ describe('FundsService', () => {
     expect(await raiseTo(70n)).toMatchObject({ deductedAmountMinor: 0n, debtAmountMinor: 0n });
     expect(await funds.balance()).toMatchObject({ scheduledAmountMinor: 0n, openDebtsAmountMinor: 30n });
     await expectRefusal(raiseTo(140n, saleId), Code.AlreadyExists, 'DEDUCTION_ALREADY_APPLIED');
-  });
-
-  it('does not see other merchants or environments', async () => {
-    const funds = newFunds();
-    const { saleId } = await funds.sell({ on: '2020-06-20', gross: 100n });
-    const { installments } = await funds.advanceable('2020-06-20');
-    const tenants = [
-      { ...funds.tenant, environment: Environment.TEST },
-      { ...funds.tenant, merchantId: randomUUID() },
-    ];
-    for (const tenant of tenants) {
-      const other: FundsCaller = fundsCaller(harness.transports.inProcess, tenant);
-      expect(await other.rows()).toEqual([]);
-      expect((await other.advanceable('2020-06-20')).installments).toEqual([]);
-      expect(await other.balance()).toMatchObject({ scheduledAmountMinor: 0n });
-      expect(await other.block(saleId)).toMatchObject({ blockedAmountMinor: 0n, installments: [] });
-      const stale = other.reserve(installments, randomUUID(), '2020-06-20');
-      await expectRefusal(stale, Code.FailedPrecondition, 'QUOTE_STALE');
-      expect(await other.releaseDue('2020-08-01')).toMatchObject({ releasedInstallments: 0 });
-    }
   });
 });

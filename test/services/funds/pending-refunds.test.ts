@@ -195,17 +195,6 @@ describe('a pending refund', () => {
     expect(await covered()).toBeUndefined();
   });
 
-  it('is invisible to other merchants and environments', async () => {
-    const [poor, rich] = [merchantOf(), merchantOf()];
-    await poor.wait(uuid(), 10n);
-    await rich.earn(1_000n);
-    expect([await rich.covered(), await rich.wakeUps(), await poor.covered()]).toEqual([
-      undefined,
-      0,
-      undefined,
-    ]);
-  });
-
   it('is always woken before the balance covers it, under any concurrency', async () => {
     const amount = fc.bigInt(1n, 60n);
     type Deed = (

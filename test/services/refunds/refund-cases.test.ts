@@ -2,17 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   MerchantDecisionKind,
   ProviderOutcome,
   RefundBlocker,
-  RefundDebitOutcome,
   RefundInitiator,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const HOUR_MS = 3_600_000;
@@ -29,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => harness.close());
 
 const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - milliseconds));
-const { FailedPrecondition, InvalidArgument, NotFound } = Code;
+const { FailedPrecondition, InvalidArgument } = Code;
 
 describe('RefundCaseService', () => {
   it('returns an opened case with all its values, amounts exact up to the upper bound', async () => {
@@ -170,30 +168,6 @@ describe('RefundCaseService', () => {
     const unknown = await open({ paidAt: undefined, window });
     expect(unknown.refundWindow).toBeUndefined();
     expect(unknown.paymentPaidAt).toBeUndefined();
-  });
-
-  it('returns the same NOT_FOUND to another merchant and in the other environment', async () => {
-    const { refunds, tenant, open } = refundsOf(harness);
-    const { id: refundCaseId } = await open();
-    const elsewhere = [
-      { ...tenant, environment: Environment.TEST },
-      { ...tenant, merchantId: randomUUID() },
-    ];
-    for (const other of elsewhere) {
-      const write = { ...other, idempotencyKey: newKey(), refundCaseId };
-      const asked = [
-        () => refunds.getRefundCase({ ...other, refundCaseId }),
-        () => refunds.cancelRefundCase(write),
-        () => refunds.startRefund(write),
-        () => refunds.expireMerchantReview(write),
-        () => refunds.decideRefundCase({ ...write, decision: MerchantDecisionKind.APPROVED }),
-        () => refunds.addBlocker({ ...write, blocker: RefundBlocker.PAYMENT_NOT_LIVE }),
-        () => refunds.recordRefundDebit({ ...write, outcome: RefundDebitOutcome.DEBITED }),
-        () => refunds.recordProviderOutcome({ ...write, outcome: ProviderOutcome.FAILED }),
-      ];
-      for (const ask of asked) await expectRefusal(ask(), NotFound, 'REFUND_CASE_NOT_FOUND');
-      expect((await refunds.listRefundCases(other)).refundCases).toEqual([]);
-    }
   });
 
   it('accepts a past time of a write, but never moves the case back in time', async () => {

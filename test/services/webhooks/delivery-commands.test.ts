@@ -309,18 +309,6 @@ describe('CancelDelivery', () => {
 });
 
 describe('commands about deliveries', () => {
-  it('do not find deliveries of another merchant, or unknown ones', async () => {
-    const tenant = newTenant();
-    const deliveryId = await attempted(tenant, 500);
-    const before = await get(tenant, deliveryId);
-    for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
-      await expectRefusal(retry(other, deliveryId), Code.NotFound, 'DELIVERY_NOT_FOUND');
-      await expectRefusal(cancel(other, deliveryId), Code.NotFound, 'DELIVERY_NOT_FOUND');
-    }
-    await expectRefusal(retry(tenant, randomUUID()), Code.NotFound, 'DELIVERY_NOT_FOUND');
-    expect(await get(tenant, deliveryId)).toEqual(before);
-  });
-
   it('accept ids in upper case', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);

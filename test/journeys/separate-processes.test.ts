@@ -65,7 +65,7 @@ beforeAll(async () => {
     OTEL_TRACES_SAMPLER_ARG: '1',
   };
   const worker = { ...certificates.settings, TEMPORAL_API_KEY: newSecret() };
-  system = await SeparateSystem.open(settings, { tls: certificates.server, worker });
+  system = await SeparateSystem.open(settings, { security: { tls: certificates.server, worker } });
   await Promise.all(PROCESSES.map((role) => system.start(role)));
   ({ merchant, key } = await openShop(system, receiver));
   await person.join(system, merchant.tenant);

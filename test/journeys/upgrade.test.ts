@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { call } from '../gateway/http-call.ts';
 import { newKey } from '../support/harness.ts';
@@ -34,12 +34,9 @@ const names = new Map<string, string>();
 
 beforeAll(async () => {
   ({ receiver, deliveredAt } = await startRetriedReceiver());
-  system = await SeparateSystem.open();
+  system = await SeparateSystem.open({}, { bundles: inject('workflowBundleFolder') });
   const tables = await tablesOf(system.databaseUrl);
-  [next, afterNext] = await Promise.all([
-    nextRelease(system.image, tables),
-    releaseAfterNext(system.image, tables),
-  ]);
+  [next, afterNext] = await Promise.all([nextRelease(tables), releaseAfterNext(tables)]);
   await Promise.all(ROLES.map((role) => system.start(role)));
   ({ merchant, key } = await openShop(system, receiver));
   const publish = async () => {

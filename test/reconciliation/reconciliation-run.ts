@@ -15,6 +15,8 @@ export interface RunOptions extends PlayOptions {
   /** How long faults go on. */
   readonly durationMs: number;
   readonly eventsPerSecond: number;
+  /** Folder of the bundled workflow code. Default: it is bundled for the run. */
+  readonly bundles?: string;
 }
 
 /** The result of a run. */
@@ -54,7 +56,7 @@ export async function runReconciliation(options: RunOptions): Promise<RunResult>
   const log = new ArrivalLog();
   const endpoints = new Map<EndpointName, Endpoint>();
   for (const name of ENDPOINTS) endpoints.set(name, stack.use(await startEndpoint(log)));
-  const system = stack.use(await startSystem(endpoints));
+  const system = stack.use(await startSystem(endpoints, options.bundles));
   const merchants = new Merchants(system, log);
   const portOf = (n: number) => system.links.get(`lanes to ${anyOf(ENDPOINTS, n)}`)!.port;
   const merchantIds = await firstMerchants(merchants, portOf);

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { expect, inject, it } from 'vitest';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { runReconciliation } from './reconciliation-run.ts';
 import { faultsOf, tableOf } from './reconciliation-table.ts';
@@ -18,6 +18,7 @@ it(
       durationMs: FAULTS_MS,
       eventsPerSecond: 30,
       say: (line) => played.push(line),
+      bundles: inject('workflowBundleFolder'),
     });
     console.info(`seed ${seed}\n${tableOf(result)}`);
     expect(faultsOf(result), `RECONCILE_SEED=${seed}\n${played.join('\n')}`).toEqual([]);

@@ -52,9 +52,11 @@ const TEAM_GRANTS = [
 /**
  * Starts PostgreSQL (durable), Temporal with its state in a file, services, which send webhooks too, two processes that only
  * send webhooks, gateway and worker.
+ * @param bundles a folder with the bundled workflow code. Default: bundled now.
  */
 export async function startSystem(
   endpoints: ReadonlyMap<EndpointName, { readonly port: number }>,
+  bundles?: string,
 ): Promise<System> {
   await using stack = new AsyncDisposableStack();
   const path = await mkdtemp(join(tmpdir(), 'payments-reconciliation-'));
@@ -111,9 +113,9 @@ export async function startSystem(
   );
   const servicesAddress = await link('worker to services', rpcPort);
   const temporalAddress = await link('worker to temporal', Number(temporal.address.split(':')[1]));
-  // Bundled once, as a killed worker is started again and again.
-  const bundles = folder.file('workflow-bundles');
-  await promisify(execFile)(process.execPath, ['workflows/write-bundles.ts', bundles]);
+  // A killed worker is started again and again.
+  const workflowBundles = bundles ?? folder.file('workflow-bundles');
+  if (!bundles) await promisify(execFile)(process.execPath, ['workflows/write-bundles.ts', workflowBundles]);
   const worker = program(
     'worker',
     'workflows/main.ts',
@@ -121,7 +123,7 @@ export async function startSystem(
       SERVICES_URL: `http://${servicesAddress}`,
       TEMPORAL_ADDRESS: temporalAddress,
       SERVICE_TOKEN: forWorker.token,
-      WORKFLOW_BUNDLE_DIR: bundles,
+      WORKFLOW_BUNDLE_DIR: workflowBundles,
     },
     'the worker has connected to Temporal',
   );

@@ -17,7 +17,7 @@ import type { Program } from '../support/program.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { TEMPORAL_START_MS, type TestNamespace, type TestTemporal } from '../support/temporal.ts';
 import { TemporalCertificates } from '../support/temporal-certificates.ts';
-import { createTestNamespace } from '../support/temporal-namespace.ts';
+import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 import { startTemporalOnPostgres } from '../support/temporal-on-postgres.ts';
 import { testAuthority } from '../support/tls-receiver.ts';
 
@@ -49,6 +49,7 @@ async function startWorker(security: Readonly<Record<string, string>>): Promise<
     SERVICE_TOKEN: webhooks.harness.token,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
+    ...testWorkflowBundles(),
     OPS_PORT: `${port}`,
     ...security,
   });

@@ -16,7 +16,7 @@ import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { newKeyRings } from '../../support/secrets.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
-import { createTestNamespace } from '../../support/temporal-namespace.ts';
+import { createTestNamespace, testWorkflowBundles } from '../../support/temporal-namespace.ts';
 import { CertificateFolder, uriOf } from './certificate-folder.ts';
 
 export type Protocol = 'grpc' | 'connect';
@@ -82,7 +82,7 @@ export class MutualTlsSystem implements AsyncDisposable {
         OIDC_ISSUER: 'https://issuer.example',
         RATE_LIMIT_SANDBOX: '10000',
       },
-      worker: { SERVICES_URL: baseUrl, ...temporalSettings(temporal) },
+      worker: { SERVICES_URL: baseUrl, ...temporalSettings(temporal), ...testWorkflowBundles() },
     };
     const start = (role: Role) =>
       stack.use(

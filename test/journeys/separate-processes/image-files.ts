@@ -21,9 +21,9 @@ export interface ImageFiles extends AsyncDisposable {
 
 /**
  * Copies what the Dockerfile copies, and the packages that `npm ci --omit=dev` installs, and runs its last steps.
- * @param built an image with the same workflow code, whose bundles are copied.
+ * @param bundles a folder with its workflow code bundled, which is copied instead of running those steps.
  */
-export async function copyImageFiles(built?: ImageFiles): Promise<ImageFiles> {
+export async function copyImageFiles(bundles?: string): Promise<ImageFiles> {
   const folder = await mkdtemp(join(tmpdir(), 'payments-image-'));
   for (const source of await copiedSources()) {
     const target = join(folder, source);
@@ -32,7 +32,7 @@ export async function copyImageFiles(built?: ImageFiles): Promise<ImageFiles> {
   }
   for (const path of await productionPackages()) await linkFiles(join(ROOT, path), join(folder, path));
   const { env, steps } = await lastStage(folder);
-  if (built) await cp(join(built.folder, BUNDLES), join(folder, BUNDLES), { recursive: true });
+  if (bundles) await cp(bundles, join(folder, BUNDLES), { recursive: true });
   else for (const args of steps) await promisify(execFile)(process.execPath, args, { cwd: folder });
   const copiedAt = Date.now();
   return {

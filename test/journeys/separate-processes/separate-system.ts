@@ -85,14 +85,21 @@ export class SeparateSystem implements AsyncDisposable {
   /**
    * PostgreSQL, Temporal and the load balancers; no process of a role yet.
    * @param more variables of .env, which an operator adds.
-   * @param security the files of Temporal, and the settings with which a worker is accepted. Default: no TLS.
+   * @param options.security the files of Temporal, and the settings with which a worker is accepted. Default: no TLS.
+   * @param options.bundles a folder with the bundled workflow code. Default: bundled as the image does.
    */
   static async open(
     more: Readonly<Record<string, string>> = {},
-    security?: { readonly tls: TemporalTls; readonly worker: Readonly<Record<string, string>> },
+    {
+      security,
+      bundles,
+    }: {
+      readonly security?: { readonly tls: TemporalTls; readonly worker: Readonly<Record<string, string>> };
+      readonly bundles?: string;
+    } = {},
   ): Promise<SeparateSystem> {
     await using opening = new AsyncDisposableStack();
-    const image = opening.use(await copyImageFiles());
+    const image = opening.use(await copyImageFiles(bundles));
     const temporal = opening.use(await startTemporalOnPostgres(security));
     const { containers, env } = await readComposeFile('docker-compose.yml', more);
     const databaseUrl = await createTestDatabase('template0');

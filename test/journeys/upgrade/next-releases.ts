@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inject } from 'vitest';
 import { copyImageFiles, type ImageFiles } from '../separate-processes/image-files.ts';
 
 /** What the next release changes in services/catalog, where a product has a title instead of a name: file, old, new. */
@@ -53,8 +54,8 @@ alter table catalog.product validate constraint has_title;
 };
 
 /** The release after this one, which adds what it needs to the database and removes nothing. */
-export async function nextRelease(present: ImageFiles, probed: readonly string[]): Promise<ImageFiles> {
-  const image = await copyImageFiles(present);
+export async function nextRelease(probed: readonly string[]): Promise<ImageFiles> {
+  const image = await copyImageFiles(inject('workflowBundleFolder'));
   for (const [name, old, replacement] of EDITS) {
     const path = join(image.folder, 'services/catalog', name);
     const text = await readFile(path, 'utf8');
@@ -66,8 +67,8 @@ export async function nextRelease(present: ImageFiles, probed: readonly string[]
 }
 
 /** The release after the next, which removes what only this release needed. */
-export async function releaseAfterNext(present: ImageFiles, probed: readonly string[]): Promise<ImageFiles> {
-  const image = await nextRelease(present, probed);
+export async function releaseAfterNext(probed: readonly string[]): Promise<ImageFiles> {
+  const image = await nextRelease(probed);
   await addMigrations(image, CONTRACT);
   return image;
 }

@@ -99,7 +99,8 @@ let worker: PaymentsWorker;
 let scraped: string[];
 
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks,refunds,advances,funds' });
+  harness = await startHarness({ SERVICES: 'webhooks,webhook-lanes,refunds,advances,funds' });
+  harness.services.startWebhookLanes();
   // Without Temporal all its metrics are there, too.
   worker = await startWorker({
     config: harness.config,

@@ -18,7 +18,7 @@ const SLOW = [
   'test/architecture/rpc-transports.test.ts',
   'test/docs/internal-api.test.ts',
   'test/journeys/{books.property,demo-connector,newcomer,outages,work-queues}.test.ts',
-  'test/journeys/{database-failures,mutual-tls,point-in-time-recovery,separate-processes}.test.ts',
+  'test/journeys/{database-failures,mutual-tls,point-in-time-recovery}.test.ts',
   'test/journeys/{traces-and-logs,wrong-clocks}.test.ts',
   'test/workflows/{bounded-histories,encoded-payloads,lost-state,secured-temporal}.test.ts',
   'test/workflows/accounts/{notify-contact,quiet-hour}.test.ts',
@@ -50,8 +50,14 @@ const FAULTS = [
   'test/reconciliation/reconciliation.test.ts',
 ];
 
-/** What measures times or counts within a second: one at a time, and beside nothing, in a run of its own. */
-const ALONE = ['test/journeys/{isolation,takeover}.test.ts', 'test/gateway/rate-limit-store.test.ts'];
+/**
+ * What measures times, counts within a second or expects that no request fails: one at a time, and beside nothing, in a run of
+ * its own.
+ */
+const ALONE = [
+  'test/journeys/{isolation,separate-processes,takeover}.test.ts',
+  'test/gateway/rate-limit-store.test.ts',
+];
 
 /** Only in `npm run isolation`: it takes minutes. */
 const LONG = ['test/journeys/isolation-burdens.test.ts'];
@@ -59,7 +65,7 @@ const LONG = ['test/journeys/isolation-burdens.test.ts'];
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
   ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
-  ...['journeys/newcomer', 'docs/internal-api', 'journeys/separate-processes'],
+  ...['journeys/newcomer', 'docs/internal-api'],
   ...['journeys/point-in-time-recovery', 'journeys/database-failures', 'journeys/outages'],
   ...['services/funds/funds-database.property', 'journeys/books.property', 'local/demo/demo-data'],
   ...['journeys/demo-connector', 'workflows/webhooks/changed-code', 'journeys/mutual-tls'],

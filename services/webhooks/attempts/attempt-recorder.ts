@@ -105,8 +105,9 @@ export class AttemptRecorder {
   async #plan(run: Run, reports: readonly ReportedAttempt[]): Promise<PlannedReport[]> {
     const ids = reports.map(({ deliveryId }) => deliveryId);
     const numbers = reports.map(({ number }) => number);
+    const readAt = new Date();
     const rows = await run<ReportedRow>(READ_REPORTED, { ids, numbers });
-    return planReports(rows, reports, this.#deps.config);
+    return planReports(rows, reports, readAt, this.#deps.config);
   }
 
   /**

@@ -75,17 +75,16 @@ export interface PlannedReport {
 export function planReports(
   rows: readonly ReportedRow[],
   reports: readonly ReportedAttempt[],
+  readAt: Date,
   config: RecorderConfig,
 ): PlannedReport[] {
   const byId = new Map(rows.map((row) => [row.id, row]));
   const retrying = new Map<string, number>();
   const schedules = { live: config.WEBHOOK_SCHEDULE_LIVE, test: config.WEBHOOK_SCHEDULE_SANDBOX };
-  // By the clock that sets the times of reports.
-  const now = new Date();
   return reports.flatMap((sent): PlannedReport[] => {
     const row = byId.get(sent.deliveryId);
     if (!row || isRefused(row, sent)) return [];
-    const report = inDatabaseTime(sent, now, row.now);
+    const report = inDatabaseTime(sent, aheadMsOf(readAt, row.now), row.now);
     const change = decide(row, report, schedules[row.environment]);
     const planned = { report, row, change, overLimit: false };
     if (change?.status !== 'RETRYING' || row.status !== 'PENDING') return [planned];
@@ -101,16 +100,27 @@ export function planReports(
 const CLOCK_TOLERANCE_MS = 1_000;
 
 /**
+ * How far the clock of this process, which sets the times of reports, is ahead of the database's at least. A slow database
+ * makes no difference: it told its time between then and now.
+ * @param readAt when it was asked for its time.
+ */
+function aheadMsOf(readAt: Date, databaseNow: Date): number {
+  const told = databaseNow.getTime();
+  if (told < readAt.getTime()) return readAt.getTime() - told;
+  return Math.min(Date.now() - told, 0);
+}
+
+/**
  * A report with its times by the database's clock, so that a process whose clock is wrong, or was when it made the attempt,
  * delays no retry. The attempt is never later than now.
  */
-function inDatabaseTime(report: ReportedAttempt, now: Date, databaseNow: Date): ReportedAttempt {
+function inDatabaseTime(report: ReportedAttempt, aheadMs: number, databaseNow: Date): ReportedAttempt {
   const { outcome, startedAt } = report;
   const result = 'result' in outcome ? outcome.result : undefined;
-  // The database's clock has set the times of an attempt that was lost.
-  const aheadMs = result?.failure === 'WORKER_LOST' ? 0 : now.getTime() - databaseNow.getTime();
   const latestMs = (result?.endedAt ?? startedAt).getTime();
-  const earlierMs = Math.max(aheadMs, latestMs - databaseNow.getTime());
+  // The database's clock has set the times of an attempt that was lost.
+  const clockMs = result?.failure === 'WORKER_LOST' ? 0 : aheadMs;
+  const earlierMs = Math.max(clockMs, latestMs - databaseNow.getTime());
   if (Math.abs(earlierMs) < CLOCK_TOLERANCE_MS) return report;
   const shifted = (date: Date) => new Date(date.getTime() - earlierMs);
   return {

@@ -84,7 +84,7 @@ export function planReports(
   return reports.flatMap((sent): PlannedReport[] => {
     const row = byId.get(sent.deliveryId);
     if (!row || isRefused(row, sent)) return [];
-    const report = inDatabaseTime(sent, aheadMsOf(readAt, row.now), row.now);
+    const report = inDatabaseTime(sent, readAt, row.now);
     const change = decide(row, report, schedules[row.environment]);
     const planned = { report, row, change, overLimit: false };
     if (change?.status !== 'RETRYING' || row.status !== 'PENDING') return [planned];
@@ -100,27 +100,27 @@ export function planReports(
 const CLOCK_TOLERANCE_MS = 1_000;
 
 /**
- * How far the clock of this process, which sets the times of reports, is ahead of the database's at least. A slow database
- * makes no difference: it told its time between then and now.
- * @param readAt when it was asked for its time.
+ * The least by which this process's clock, which sets the times of reports, is ahead of the database's: 0 unless the time
+ * read from the database is outside the time that reading it took, which may be long while the database is slow.
+ * @param readAt when the read began.
  */
 function aheadMsOf(readAt: Date, databaseNow: Date): number {
-  const told = databaseNow.getTime();
-  if (told < readAt.getTime()) return readAt.getTime() - told;
-  return Math.min(Date.now() - told, 0);
+  const sinceReadMs = databaseNow.getTime() - readAt.getTime();
+  if (sinceReadMs < 0) return -sinceReadMs;
+  return Math.min(Date.now() - databaseNow.getTime(), 0);
 }
 
 /**
  * A report with its times by the database's clock, so that a process whose clock is wrong, or was when it made the attempt,
  * delays no retry. The attempt is never later than now.
  */
-function inDatabaseTime(report: ReportedAttempt, aheadMs: number, databaseNow: Date): ReportedAttempt {
+function inDatabaseTime(report: ReportedAttempt, readAt: Date, databaseNow: Date): ReportedAttempt {
   const { outcome, startedAt } = report;
   const result = 'result' in outcome ? outcome.result : undefined;
   const latestMs = (result?.endedAt ?? startedAt).getTime();
   // The database's clock has set the times of an attempt that was lost.
-  const clockMs = result?.failure === 'WORKER_LOST' ? 0 : aheadMs;
-  const earlierMs = Math.max(clockMs, latestMs - databaseNow.getTime());
+  const aheadMs = result?.failure === 'WORKER_LOST' ? 0 : aheadMsOf(readAt, databaseNow);
+  const earlierMs = Math.max(aheadMs, latestMs - databaseNow.getTime());
   if (Math.abs(earlierMs) < CLOCK_TOLERANCE_MS) return report;
   const shifted = (date: Date) => new Date(date.getTime() - earlierMs);
   return {

@@ -4,22 +4,38 @@ import type { ReportedAttempt } from '../../../services/webhooks/deliveries/deli
 
 const SCHEDULES = { WEBHOOK_SCHEDULE_LIVE: [0, 60_000], WEBHOOK_SCHEDULE_SANDBOX: [0, 60_000] };
 const EPOCH = 1n;
+const UNREPORTED: Omit<ReportedRow, 'now'> = {
+  id: 'a',
+  merchant_id: 'm',
+  environment: 'test',
+  subscription_id: 's',
+  event_id: 'e',
+  object_id: 'o',
+  request_id: 'r',
+  ordered: false,
+  status: 'PENDING',
+  attempt_count: 0,
+  next_attempt_at: null,
+  ended_at: null,
+  in_flight_until: null,
+  attempt: 'UNKNOWN',
+  lost: 0,
+  epoch: EPOCH,
+  state: 'PENDING',
+  generation: 1n,
+  error: null,
+  error_at: null,
+  holding: false,
+  probe_at: null,
+  paused_at: null,
+  retrying: 0,
+};
 
 /** When an attempt that began four seconds ago by this process's clock is recorded to have begun, in seconds before now. */
 function recordedSecondsAgo(askedSecondsAgo: number, databaseSecondsAgo: number): number {
   const now = Date.now();
   const ago = (seconds: number) => new Date(now - seconds * 1_000);
-  const row = {
-    id: 'a',
-    subscription_id: 's',
-    environment: 'test',
-    status: 'PENDING',
-    attempt: 'UNKNOWN',
-    attempt_count: 0,
-    retrying: 0,
-    epoch: EPOCH,
-    now: ago(databaseSecondsAgo),
-  } as unknown as ReportedRow;
+  const row: ReportedRow = { ...UNREPORTED, now: ago(databaseSecondsAgo) };
   const report: ReportedAttempt = {
     deliveryId: 'a',
     number: 1,

@@ -276,7 +276,7 @@ async function createRoles(folder: string, databaseUrl: string): Promise<void> {
 
 /** Runs a container's command with the files of the image, and with its environment alone. */
 function startIn({ folder, env }: ImageFiles, [, ...args]: readonly string[], settings: object): Program {
-  // Nobody can write there, as in a container: only its /tmp can be written to.
+  // No home folder that can be written to: a container's file system is read-only except for /tmp.
   return startProgram(args, { ...env, HOME: '/dev/null', ...asText(settings) }, { cwd: folder });
 }
 

@@ -13,7 +13,16 @@ import { DISPUTE_COLUMNS } from '../exports/list-columns.ts';
 import { DateRange, dateRangeParameters, fileParameters } from '../funds/date-range.ts';
 import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
-import { dataTable, field, link, moment, pageParameter, pager, select } from '../shell/components.ts';
+import {
+  type Column,
+  dataTable,
+  field,
+  link,
+  moment,
+  pageParameter,
+  pager,
+  select,
+} from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
@@ -25,7 +34,7 @@ import {
   queryForm,
   refusedFilters,
 } from '../shell/query-form.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { disputedAmount, dueDate, reasonText, stateBadge } from './dispute.components.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
@@ -62,8 +71,11 @@ export function disputeListPages(pages: Pages): void {
       pageToken: query.page ?? '',
     });
     const names = await readSaleNames(view, disputes);
-    const empty = isUnfiltered(requestOf(filters), query.page) ? t.empty : t.none;
-    const table = disputeTable(view, filters, disputes, names, empty);
+    const [hint, empty] =
+      filters.status === 'AWAITING'
+        ? [t.awaitingHint, html`${t.noneAwaiting} ${link(view, '/disputes?status=', t.all)}`]
+        : [t.newestHint, isUnfiltered(requestOf(filters), query.page) ? t.empty : t.none];
+    const table = dataTable(hint, disputeColumns(view, names), disputes, empty);
     const body = html`${form}
 ${csvLinks(view, '/disputes.csv', linkOf(filters))}
 ${liveRegion('disputes', table)}
@@ -122,37 +134,22 @@ ${idFilterField(view, 'payment', t.payment, payment)}`;
   return queryForm(view, { fields, narrow: hasFault(filters) ? 'open' : 'collapsed' });
 }
 
-function disputeTable(
-  view: View,
-  { status }: DisputeFilters,
-  disputes: readonly Dispute[],
-  names: SaleNames,
-  empty: string,
-): Html {
+function disputeColumns(view: View, names: SaleNames): Column<Dispute>[] {
   const t = textsFor(view, disputesTexts);
-  const isAwaiting = status === 'AWAITING';
-  if (isAwaiting && disputes.length === 0) {
-    return html`<p class="empty">${t.noneAwaiting} <a href="${pathTo(view, '/disputes?status=')}">${t.all}</a></p>`;
-  }
-  return dataTable<Dispute>(
-    isAwaiting ? t.awaitingHint : t.newestHint,
-    [
-      {
-        label: t.reason,
-        isFreeText: true,
-        cell: (dispute) => link(view, `/disputes/${dispute.id}`, reasonText(view, dispute)),
-      },
-      {
-        label: textsFor(view, salesTexts).sale,
-        isFreeText: true,
-        cell: ({ saleId }) => namedSaleOf(view, saleId, names),
-      },
-      { label: t.amount, isNumber: true, cell: (dispute) => disputedAmount(view, dispute) },
-      { label: t.status, cell: (dispute) => stateBadge(view, dispute) },
-      { label: t.dueDate, cell: (dispute) => dueDate(view, dispute) },
-      { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
-    ],
-    disputes,
-    empty,
-  );
+  return [
+    {
+      label: t.reason,
+      isFreeText: true,
+      cell: (dispute) => link(view, `/disputes/${dispute.id}`, reasonText(view, dispute)),
+    },
+    {
+      label: textsFor(view, salesTexts).sale,
+      isFreeText: true,
+      cell: ({ saleId }) => namedSaleOf(view, saleId, names),
+    },
+    { label: t.amount, isNumber: true, cell: (dispute) => disputedAmount(view, dispute) },
+    { label: t.status, cell: (dispute) => stateBadge(view, dispute) },
+    { label: t.dueDate, cell: (dispute) => dueDate(view, dispute) },
+    { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
+  ];
 }

@@ -10,6 +10,7 @@ import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import {
   amountColumn,
+  type Column,
   dataTable,
   field,
   inputField,
@@ -72,7 +73,7 @@ export function saleListPages(pages: Pages): void {
       body: html`${breadcrumbs(view, 'funds')}
 ${filterForm(view, filters, products)}
 ${isRefused ? nothing : csvLinks(view, CSV, linkOf(filters))}
-${saleTable(view, filters, sales, productNames, empty)}
+${dataTable(t.newestHint, saleColumns(view, filters, productNames), sales, empty)}
 ${isRefused ? nothing : pager(view, nextPageToken)}`,
     };
   });
@@ -129,30 +130,19 @@ ${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...state
   return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
 }
 
-function saleTable(
-  view: View,
-  { state }: Filters,
-  sales: readonly Sale[],
-  products: ProductNames,
-  empty: string,
-): Html {
+function saleColumns(view: View, { state }: Filters, products: ProductNames): Column<Sale>[] {
   const t = textsFor(view, salesTexts);
   const { amounts, kinds } = textsFor(view, fundsTexts);
   const blocked = amountColumn<Sale>(view, kinds.blocked, ({ blockedAmountMinor }) => blockedAmountMinor);
-  return dataTable<Sale>(
-    t.newestHint,
-    [
-      { label: t.sale, isFreeText: true, cell: (sale) => namedSale(view, sale, products) },
-      { label: t.captured, cell: ({ capturedAt }) => moment(view, capturedAt) },
-      { label: t.method, cell: (sale) => methodText(view, sale) },
-      { label: t.installments, isNumber: true, cell: (sale) => view.format.number(sale.installments) },
-      amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
-      amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
-      amountColumn(view, amounts.remaining, remainingMinor),
-      ...(state === 'BLOCKED' ? [blocked] : []),
-      { label: t.status, cell: (sale) => saleBadge(view, sale) },
-    ],
-    sales,
-    empty,
-  );
+  return [
+    { label: t.sale, isFreeText: true, cell: (sale) => namedSale(view, sale, products) },
+    { label: t.captured, cell: ({ capturedAt }) => moment(view, capturedAt) },
+    { label: t.method, cell: (sale) => methodText(view, sale) },
+    { label: t.installments, isNumber: true, cell: (sale) => view.format.number(sale.installments) },
+    amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
+    amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
+    amountColumn(view, amounts.remaining, remainingMinor),
+    ...(state === 'BLOCKED' ? [blocked] : []),
+    { label: t.status, cell: (sale) => saleBadge(view, sale) },
+  ];
 }

@@ -15,6 +15,7 @@ import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.
 import { salesTexts } from '../funds/sales.texts.ts';
 import {
   amountColumn,
+  type Column,
   dataTable,
   field,
   link,
@@ -34,7 +35,7 @@ import {
   queryForm,
   refusedFilters,
 } from '../shell/query-form.ts';
-import { pathTo, textsFor, type View } from '../shell/view.ts';
+import { textsFor, type View } from '../shell/view.ts';
 import { blockers, deadline, STATES, type StateName, stateBadge } from './refund-case.components.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
@@ -77,8 +78,11 @@ export function refundListPages(pages: Pages): void {
       pageToken: query.page ?? '',
     });
     const names = await readSaleNames(view, refundCases);
-    const empty = isUnfiltered(matching(filters), query.page) ? t.empty : t.none;
-    const cases = caseTable(view, filters, refundCases, names, empty);
+    const [hint, empty] =
+      filters.state === 'MERCHANT_REVIEW'
+        ? [t.awaitingHint, html`${t.noneAwaiting} ${link(view, '/refunds?status=', t.all)}`]
+        : [t.newestHint, isUnfiltered(matching(filters), query.page) ? t.empty : t.none];
+    const cases = dataTable(hint, caseColumns(view, names), refundCases, empty);
     const body = html`${form}
 ${csvLinks(view, '/refunds.csv', linkOf(filters))}
 ${liveRegion('cases', cases)}
@@ -144,42 +148,27 @@ ${idFilterField(view, 'order', t.order, order)}`;
   return queryForm(view, { fields, narrow: hasFault(filters) ? 'open' : 'collapsed' });
 }
 
-function caseTable(
-  view: View,
-  { state }: Filters,
-  cases: readonly RefundCase[],
-  names: SaleNames,
-  empty: string,
-): Html {
+function caseColumns(view: View, names: SaleNames): Column<RefundCase>[] {
   const t = textsFor(view, refundsTexts);
-  const awaitsDecision = state === 'MERCHANT_REVIEW';
-  if (awaitsDecision && cases.length === 0) {
-    return html`<p class="empty">${t.noneAwaiting} <a href="${pathTo(view, '/refunds?status=')}">${t.all}</a></p>`;
-  }
-  return dataTable<RefundCase>(
-    awaitsDecision ? t.awaitingHint : t.newestHint,
-    [
-      {
-        label: t.case,
-        isFreeText: true,
-        narrow: 'start',
-        cell: ({ id, reason }) => link(view, `/refunds/${id}`, excerpt(reason)),
-      },
-      {
-        label: textsFor(view, salesTexts).sale,
-        isFreeText: true,
-        narrow: 'start',
-        cell: ({ saleId }) => namedSaleOf(view, saleId, names),
-      },
-      { ...amountColumn<RefundCase>(view, t.amount, ({ amountMinor }) => amountMinor), narrow: 'end' },
-      { label: t.status, narrow: 'end', cell: (refundCase) => stateBadge(view, refundCase) },
-      { label: t.deadline, narrow: 'wide', cell: (refundCase) => deadline(view, refundCase) },
-      { label: t.blockers, narrow: 'end', cell: (refundCase) => blockers(view, refundCase) },
-      { label: t.requested, narrow: 'hidden', cell: ({ requestedAt }) => moment(view, requestedAt) },
-    ],
-    cases,
-    empty,
-  );
+  return [
+    {
+      label: t.case,
+      isFreeText: true,
+      narrow: 'start',
+      cell: ({ id, reason }) => link(view, `/refunds/${id}`, excerpt(reason)),
+    },
+    {
+      label: textsFor(view, salesTexts).sale,
+      isFreeText: true,
+      narrow: 'start',
+      cell: ({ saleId }) => namedSaleOf(view, saleId, names),
+    },
+    { ...amountColumn<RefundCase>(view, t.amount, ({ amountMinor }) => amountMinor), narrow: 'end' },
+    { label: t.status, narrow: 'end', cell: (refundCase) => stateBadge(view, refundCase) },
+    { label: t.deadline, narrow: 'wide', cell: (refundCase) => deadline(view, refundCase) },
+    { label: t.blockers, narrow: 'end', cell: (refundCase) => blockers(view, refundCase) },
+    { label: t.requested, narrow: 'hidden', cell: ({ requestedAt }) => moment(view, requestedAt) },
+  ];
 }
 
 /** The start of a text; never empty, as it is a link's text. */

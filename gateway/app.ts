@@ -77,7 +77,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     timeoutMs: config.HTTP_REQUEST_TIMEOUT,
     routeProblem: (method, target) => routeProblem(app, method, target),
   });
-  const app: GatewayApp = openApp(config, logger, log, writer, socketErrors);
+  const app: GatewayApp = openApp({ config, logger, log, writer, socketErrors });
   socketErrors.watch(app.server);
   closeGracefully(app, acceptOnManySockets(app));
   app.addHook('onListen', (done) => {
@@ -125,13 +125,13 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   return app;
 }
 
-function openApp(
-  config: GatewayConfig,
-  logger: Logger,
-  log: AccessLog,
-  writer: ProblemWriter,
-  socketErrors: SocketErrors,
-): GatewayApp {
+interface AppParts extends Pick<GatewayOptions, 'config' | 'logger'> {
+  readonly log: AccessLog;
+  readonly writer: ProblemWriter;
+  readonly socketErrors: SocketErrors;
+}
+
+function openApp({ config, logger, log, writer, socketErrors }: AppParts): GatewayApp {
   const timeoutMs = config.HTTP_REQUEST_TIMEOUT;
   const app = fastify({
     loggerInstance: logger,

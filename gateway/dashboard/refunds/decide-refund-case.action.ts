@@ -26,10 +26,9 @@ export function decideRefundCaseActions(pages: Pages): void {
     view: View,
     id: string,
     key: string,
-    decision: DecisionDraft['decision'],
-    submitted: string,
+    { decision, ...form }: Omit<DecisionDraft, 'fault'>,
   ) => {
-    const reason = submitted.replaceAll('\r\n', '\n').trim();
+    const reason = form.reason.replaceAll('\r\n', '\n').trim();
     const fault = reasonFault(view, decision, reason);
     if (fault) {
       const refused = { decision: { decision, reason, fault } };
@@ -50,12 +49,12 @@ export function decideRefundCaseActions(pages: Pages): void {
   pages.action(
     { ...spec, path: '/refunds/:refundCaseId/approve', form: ApproveForm },
     (view, { params, form: { approval_reason = '' }, key }) =>
-      decide(view, params.refundCaseId!, key, 'approve', approval_reason),
+      decide(view, params.refundCaseId!, key, { decision: 'approve', reason: approval_reason }),
   );
   pages.action(
     { ...spec, path: '/refunds/:refundCaseId/contest', form: ContestForm },
     (view, { params, form: { contest_reason }, key }) =>
-      decide(view, params.refundCaseId!, key, 'contest', contest_reason),
+      decide(view, params.refundCaseId!, key, { decision: 'contest', reason: contest_reason }),
   );
 }
 

@@ -83,39 +83,37 @@ export class LiveStreams {
     raw.once('close', () => stream.abort());
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
     raw.writeHead(200, headers as Record<string, string>);
-    const intervalMs = (unchangedMs: number) => pollIntervalMs(unchangedMs, this.#open.size);
     // The headers are sent, so an error cannot be reported here: the browser reconnects and gets it from the page.
-    await sendChanges(raw, stream.signal, initial, poll, intervalMs).catch(() => undefined);
+    await this.#sendChanges(raw, stream.signal, initial, poll).catch(() => undefined);
     stream.abort();
     return true;
   }
-}
 
-async function sendChanges(
-  raw: ServerResponse,
-  signal: AbortSignal,
-  initial: Regions,
-  poll: () => Promise<Regions>,
-  intervalMs: (unchangedMs: number) => number,
-): Promise<void> {
-  const { min, max } = RECONNECT_MS;
-  const sent = new Map<string, string>();
-  let regions = initial;
-  let [sentAt, changedAt] = [performance.now(), performance.now()];
-  let text = `retry: ${Math.round(min + Math.random() * (max - min))}\n`;
-  while (!signal.aborted) {
-    const changed = await changesOf(regions, sent);
-    if (signal.aborted) return;
-    if (changed) text += `data: ${JSON.stringify(changed)}\n\n`;
-    else if (performance.now() - sentAt > HEARTBEAT_MS) text += ': heartbeat\n\n';
-    if (changed) changedAt = performance.now();
-    if (text !== '') {
-      sentAt = performance.now();
-      if (!raw.write(text)) await once(raw, 'drain', { signal });
-      text = '';
+  async #sendChanges(
+    raw: ServerResponse,
+    signal: AbortSignal,
+    initial: Regions,
+    poll: () => Promise<Regions>,
+  ): Promise<void> {
+    const { min, max } = RECONNECT_MS;
+    const sent = new Map<string, string>();
+    let regions = initial;
+    let [sentAt, changedAt] = [performance.now(), performance.now()];
+    let text = `retry: ${Math.round(min + Math.random() * (max - min))}\n`;
+    while (!signal.aborted) {
+      const changed = await changesOf(regions, sent);
+      if (signal.aborted) return;
+      if (changed) text += `data: ${JSON.stringify(changed)}\n\n`;
+      else if (performance.now() - sentAt > HEARTBEAT_MS) text += ': heartbeat\n\n';
+      if (changed) changedAt = performance.now();
+      if (text !== '') {
+        sentAt = performance.now();
+        if (!raw.write(text)) await once(raw, 'drain', { signal });
+        text = '';
+      }
+      await delay(pollIntervalMs(performance.now() - changedAt, this.#open.size), undefined, { signal });
+      regions = await poll();
     }
-    await delay(intervalMs(performance.now() - changedAt), undefined, { signal });
-    regions = await poll();
   }
 }
 

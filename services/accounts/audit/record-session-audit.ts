@@ -5,17 +5,21 @@ import { executeNamed } from '../../platform/database/named-sql.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
 import { type AuditRow, auditRow, recordAudit } from '../../platform/writes/audit.ts';
 
+interface SessionCall {
+  readonly accountId: string;
+  readonly request: Message;
+  readonly context: HandlerContext;
+  /** Override those of the call. */
+  readonly fields?: Partial<AuditRow>;
+}
+
 /**
  * Records the start or end of sessions in the audit trail of each merchant that the account is a member of: in
  * both environments, because sessions belong to neither.
- * @param fields override those of the call.
  */
 export async function recordSessionAudit(
   em: EntityManager,
-  accountId: string,
-  request: Message,
-  context: HandlerContext,
-  fields: Partial<AuditRow> = {},
+  { accountId, request, context, fields }: SessionCall,
 ): Promise<void> {
   const merchants = await executeNamed<{ merchant_id: string }>(
     em,

@@ -33,7 +33,7 @@ export async function setMailPreferences(
        select :accountId::uuid, unnest(:unwanted::text[]) on conflict do nothing`,
       { accountId, unwanted },
     );
-    await recordSessionAudit(em, accountId, request, context);
+    await recordSessionAudit(em, { accountId, request, context });
   });
   return { $typeName: 'payments.accounts.v1.SetMailPreferencesResponse' };
 }

@@ -35,7 +35,7 @@ export async function endAllSessions(
        select count(*) filter (where open) as open, count(*) as ended from ending`,
       { now, seenAfter, accountId },
     );
-    if (Number(row!.ended) > 0) await recordSessionAudit(em, accountId, request, context);
+    if (Number(row!.ended) > 0) await recordSessionAudit(em, { accountId, request, context });
     return Number(row!.open);
   });
   return { $typeName: 'payments.accounts.v1.EndAllSessionsResponse', endedCount: open };

@@ -33,7 +33,7 @@ export async function endSession(
       accountId,
       sessionId,
     });
-    if (ended.length > 0) await recordSessionAudit(em, accountId, request, context);
+    if (ended.length > 0) await recordSessionAudit(em, { accountId, request, context });
   });
   return { $typeName: 'payments.accounts.v1.EndSessionResponse' };
 }

@@ -29,11 +29,11 @@ export async function startSession(
   const now = new Date();
   await database.transaction(async (em) => {
     const accountId = await upsertAccount(em, request, now);
-    await requireBelowSignInLimit(em, accountId, request, now, maxSignIns);
     const session = { accountId, now, expiresAt: new Date(now.getTime() + lifetimeMs) };
+    await requireBelowSignInLimit(em, request, session, maxSignIns);
     if (await addSession(em, request, session)) {
-      const signIn = { accountId, ipAddress, request: { userAgent } };
-      await recordSessionAudit(em, accountId, request, context, signIn);
+      const fields = { accountId, ipAddress, request: { userAgent } };
+      await recordSessionAudit(em, { accountId, request, context, fields });
     } else await requireOwnToken(em, tokenSha256, accountId);
     if (replacedTokenSha256) {
       await executeNamed(em, endSessions('token_sha256 = :replaced and token_sha256 <> :added'), {
@@ -74,9 +74,8 @@ const SIGN_IN_WINDOW_MS = 10 * 60_000;
  */
 async function requireBelowSignInLimit(
   em: EntityManager,
-  accountId: string,
   { tokenSha256 }: StartSessionRequest,
-  now: Date,
+  { accountId, now }: NewSession,
   maxSignIns: number,
 ): Promise<void> {
   const [recent] = await executeNamed<{ count: number }>(

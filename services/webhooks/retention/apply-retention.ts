@@ -102,21 +102,23 @@ export async function applyRetention(
 }
 
 async function applyTo(
-  { database, db, retention, logger }: RetentionDependencies,
+  deps: RetentionDependencies,
   environment: EnvironmentName,
   endBy: number,
 ): Promise<Applied> {
+  const { database, db, retention } = deps;
   const [kept] = await db.run<{ id: string }>(FIRST_KEPT, {
     environment,
     retentionMs: retention[environment],
   });
+  const firstKept = kept!.id;
   const retentionDays = Math.floor(retention[environment] / DAY_MS);
   const error = { cause: 'DELIVERY_EXPIRED' as const, retentionDays };
-  const expire = () => expireDeliveries(db, environment, kept!.id, error, endBy, logger);
+  const expire = () => expireDeliveries(deps, { environment, firstKept, error, endBy });
   const { expired, more } = await expire();
   // Reports of deliveries that are still open are written to the partitions of their ids: keep those partitions.
   if (more) return { expired, more, dropped: [], waiting: [] };
-  const due = { schema: 'webhooks', sql: FIND_DUE, parameters: { environment, firstKept: kept!.id } };
+  const due = { schema: 'webhooks', sql: FIND_DUE, parameters: { environment, firstKept } };
   const gone = await dropPartitions(database, due, endBy);
   // Deliveries that a resend has created in the meantime.
   const late = await expire();

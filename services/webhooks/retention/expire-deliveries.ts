@@ -80,27 +80,35 @@ select webhooks.lock_subscriptions(t.merchant_id, t.environment)
          order by merchant_id, environment) t`,
 };
 
+interface ExpiryDependencies {
+  readonly db: CrossTenantDatabase;
+  readonly logger: Logger;
+}
+
+export interface Expiry {
+  readonly environment: EnvironmentName;
+  readonly firstKept: string;
+  /** Recorded in the subscriptions. */
+  readonly error: SubscriptionError;
+  /** In the time of `performance.now()`, in milliseconds. */
+  readonly endBy: number;
+}
+
 /**
  * Ends the open deliveries of events with ids less than `firstKept` as EXHAUSTED, which puts their subscriptions in ERROR.
- * @param error recorded in the subscriptions.
- * @param endBy in the time of `performance.now()`, in milliseconds.
  * @returns how many deliveries it ended or discarded, and whether time ran out before it ended all of them.
  */
 export async function expireDeliveries(
-  db: CrossTenantDatabase,
-  environment: EnvironmentName,
-  firstKept: string,
-  error: SubscriptionError,
-  endBy: number,
-  logger: Logger,
+  deps: ExpiryDependencies,
+  { environment, firstKept, error, endBy }: Expiry,
 ): Promise<{ readonly expired: number; readonly more: boolean }> {
   let expired = 0;
   for (const find of FIND_OLD) {
     for (;;) {
-      const old = await db.run<OldRow>(find, { environment, firstKept });
+      const old = await deps.db.run<OldRow>(find, { environment, firstKept });
       if (old.length === 0) break;
       if (performance.now() > endBy) return { expired, more: true };
-      const count = await expireEach(db, old, error, logger);
+      const count = await expireEach(deps, old, error);
       expired += count;
       expiredDeliveries.inc({ environment }, count);
     }
@@ -110,11 +118,11 @@ export async function expireDeliveries(
 
 /** Ends deliveries. When that fails, ends them in halves, and discards the one that cannot be stored. */
 async function expireEach(
-  db: CrossTenantDatabase,
+  deps: ExpiryDependencies,
   old: readonly OldRow[],
   error: SubscriptionError,
-  logger: Logger,
 ): Promise<number> {
+  const { db, logger } = deps;
   try {
     const expired = await expire(db, old, error);
     for (const row of old) if (expired.has(row.id)) logger.warn(logFieldsOf(row), 'a delivery is exhausted');
@@ -123,8 +131,8 @@ async function expireEach(
     if (isDatabaseUnavailable(failure)) throw failure;
     if (old.length > 1) {
       const half = Math.ceil(old.length / 2);
-      const first = await expireEach(db, old.slice(0, half), error, logger);
-      return first + (await expireEach(db, old.slice(half), error, logger));
+      const first = await expireEach(deps, old.slice(0, half), error);
+      return first + (await expireEach(deps, old.slice(half), error));
     }
     const [row] = old as [OldRow];
     logger.error({ ...logFieldsOf(row), err: failure }, 'an expired delivery was discarded');

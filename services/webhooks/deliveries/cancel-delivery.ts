@@ -4,11 +4,10 @@ import type {
   CancelDeliveryResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
-import type { Writes } from '../../platform/writes/writes.ts';
 import { lockSubscriptions, refreshOwners } from '../subscriptions/subscription-store.ts';
-import type { WorkflowLink } from '../workflow-link.ts';
 import { storedDeliveryMessage } from './delivery.message.ts';
 import type { DeliveryStatusName } from './delivery.ts';
+import type { DeliveryDependencies } from './delivery-dependencies.ts';
 import { deliveryState, readDelivery } from './delivery-store.ts';
 import { endDeliveries } from './end-deliveries.sql.ts';
 import { unblockNext } from './ordered-deliveries.ts';
@@ -22,8 +21,7 @@ select open_status from ended`;
 
 /** Ends an open delivery as CANCELED, and unblocks the next delivery of its object. Idempotent. */
 export function cancelDelivery(
-  writes: Writes,
-  link: WorkflowLink,
+  { writes, link }: DeliveryDependencies,
   request: CancelDeliveryRequest,
   context: HandlerContext,
 ) {

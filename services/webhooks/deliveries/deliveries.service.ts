@@ -9,6 +9,7 @@ import { previewResend } from '../resends/preview-resend.ts';
 import { resendDeliveries } from '../resends/resend-deliveries.ts';
 import { workflowLink } from '../workflow-link.ts';
 import { cancelDelivery } from './cancel-delivery.ts';
+import type { DeliveryDependencies } from './delivery-dependencies.ts';
 import { getDelivery } from './get-delivery.ts';
 import { listDeliveries } from './list-deliveries.ts';
 import { retryDelivery } from './retry-delivery.ts';
@@ -20,18 +21,18 @@ export function deliveryService({
   pagination,
   writes,
 }: AreaDependencies): ServiceImpl<typeof DeliveryService> {
-  const link = workflowLink(config);
   const schedules = { live: config.WEBHOOK_SCHEDULE_LIVE, test: config.WEBHOOK_SCHEDULE_SANDBOX };
+  const deps: DeliveryDependencies = { database, pagination, writes, link: workflowLink(config), schedules };
   return {
-    listDeliveries: (request) => listDeliveries(database, pagination, link, request),
-    getDelivery: (request) => getDelivery(database, link, schedules, request),
-    retryDelivery: (request, context) => retryDelivery(writes, link, request, context),
-    cancelDelivery: (request, context) => cancelDelivery(writes, link, request, context),
-    resendDeliveries: (request, context) => resendDeliveries(writes, link, request, context),
+    listDeliveries: (request) => listDeliveries(deps, request),
+    getDelivery: (request) => getDelivery(deps, request),
+    retryDelivery: (request, context) => retryDelivery(deps, request, context),
+    cancelDelivery: (request, context) => cancelDelivery(deps, request, context),
+    resendDeliveries: (request, context) => resendDeliveries(deps, request, context),
     previewResend: (request) => previewResend(database, request),
     getDeliveryStatistics: (request) => getDeliveryStatistics(database, request),
-    getResend: (request) => getResend(database, link, request),
-    listResends: (request) => listResends(pagination, link, request),
-    cancelResend: (request, context) => cancelResend(writes, link, request, context),
+    getResend: (request) => getResend(deps, request),
+    listResends: (request) => listResends(deps, request),
+    cancelResend: (request, context) => cancelResend(deps, request, context),
   };
 }

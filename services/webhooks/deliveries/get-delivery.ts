@@ -3,9 +3,7 @@ import type {
   GetDeliveryRequest,
   GetDeliveryResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database/database.ts';
-import { type EnvironmentName, tenantOf } from '../../platform/tenant.ts';
-import type { WorkflowLink } from '../workflow-link.ts';
+import { tenantOf } from '../../platform/tenant.ts';
 import { deliveryMessage } from './delivery.message.ts';
 import {
   type AttemptReadRow,
@@ -16,14 +14,13 @@ import {
   selectTarget,
 } from './delivery.queries.ts';
 import { expectedAttempts } from './delivery.ts';
+import type { DeliveryDependencies } from './delivery-dependencies.ts';
 import { deliveryNotFound } from './delivery-store.ts';
 import { fullAttemptMessage } from './sent-request.message.ts';
 
 /** One delivery with its attempts, what was sent, and the attempts that remain. */
 export async function getDelivery(
-  database: Database,
-  link: WorkflowLink,
-  schedules: Readonly<Record<EnvironmentName, readonly number[]>>,
+  { database, link, schedules }: DeliveryDependencies,
   request: GetDeliveryRequest,
 ): Promise<GetDeliveryResponse> {
   const key = { ...tenantOf(request), id: request.deliveryId };

@@ -3,20 +3,16 @@ import {
   type ListDeliveriesRequest,
   type ListDeliveriesResponse,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { enumName } from '../../platform/enum-name.ts';
-import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { firstIdFrom } from '../id-time.ts';
-import type { WorkflowLink } from '../workflow-link.ts';
 import { attemptMessage, deliveryMessage } from './delivery.message.ts';
 import { deliveryOrder, selectDeliveries, selectLastAttempts } from './delivery.queries.ts';
+import type { DeliveryDependencies } from './delivery-dependencies.ts';
 
 /** A page of deliveries, newest first. */
 export async function listDeliveries(
-  database: Database,
-  pagination: Pagination,
-  link: WorkflowLink,
+  { database, pagination, link }: DeliveryDependencies,
   request: ListDeliveriesRequest,
 ): Promise<ListDeliveriesResponse> {
   const tenant = tenantOf(request);

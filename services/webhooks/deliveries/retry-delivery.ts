@@ -5,10 +5,9 @@ import type {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDeliveryWorkflow from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes/writes.ts';
-import type { WorkflowLink } from '../workflow-link.ts';
 import type { DeliveryRow } from './delivery.entity.ts';
 import { storedDeliveryMessage } from './delivery.message.ts';
+import type { DeliveryDependencies } from './delivery-dependencies.ts';
 import { deliveryState, readDelivery } from './delivery-store.ts';
 
 /**
@@ -33,8 +32,7 @@ returning d.status`;
 
 /** Makes the next attempt of an open delivery due now, unless it is queued, blocked or in flight already. */
 export function retryDelivery(
-  writes: Writes,
-  link: WorkflowLink,
+  { writes, link }: DeliveryDependencies,
   request: RetryDeliveryRequest,
   context: HandlerContext,
 ) {

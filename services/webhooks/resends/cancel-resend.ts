@@ -4,10 +4,9 @@ import type {
   CancelResendResponseSchema,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { cancelCommand } from '../../contracts/webhooks/resend-deliveries.contract.ts';
-import type { Writes } from '../../platform/writes/writes.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
+import type { DeliveryDependencies } from '../deliveries/delivery-dependencies.ts';
 import { refreshOwners } from '../subscriptions/subscription-store.ts';
-import type { WorkflowLink } from '../workflow-link.ts';
 import { storedResendMessage } from './resend.message.ts';
 import { countEnded } from './resend-progress.ts';
 import { lockResend } from './resend-store.ts';
@@ -18,8 +17,7 @@ const WITH_OPEN_DELIVERIES = `s.id in (
 
 /** Cancels a running resend with its open deliveries and their workflows; one that has ended stays as it is. */
 export function cancelResend(
-  writes: Writes,
-  link: WorkflowLink,
+  { writes, link }: DeliveryDependencies,
   request: CancelResendRequest,
   context: HandlerContext,
 ) {

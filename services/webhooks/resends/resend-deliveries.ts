@@ -6,11 +6,10 @@ import type {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NamedParameters } from '../../platform/database/named-sql.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import type { Writes } from '../../platform/writes/writes.ts';
+import type { DeliveryDependencies } from '../deliveries/delivery-dependencies.ts';
 import { requireEvent } from '../events/require-event.ts';
 import { requireEnabled } from '../subscriptions/subscription.ts';
 import { readSubscription } from '../subscriptions/subscription-store.ts';
-import type { WorkflowLink } from '../workflow-link.ts';
 import { ResendEntity, type ResendRow } from './resend.entity.ts';
 import { storedResendMessage } from './resend.message.ts';
 import { candidateParameters, isSelected, isWanted, TARGET } from './resend-candidates.sql.ts';
@@ -19,8 +18,7 @@ import { requireBelowResendLimit, startResendWorkflow } from './resend-store.ts'
 
 /** Starts a resend; its workflow creates the deliveries. */
 export function resendDeliveries(
-  writes: Writes,
-  link: WorkflowLink,
+  { writes, link }: DeliveryDependencies,
   request: ResendDeliveriesRequest,
   context: HandlerContext,
 ) {

@@ -8,7 +8,9 @@ export const jsonRows = (rows: readonly object[]): string => JSON.stringify(rows
 
 function jsonRow(row: object): Record<string, unknown> {
   const columns: Record<string, unknown> = {};
-  for (const [property, value] of Object.entries(row)) {
+  // Faster than Object.entries, for the rows of every delivery.
+  for (const property in row) {
+    const value: unknown = row[property as keyof typeof row];
     columns[columnName(property)] = typeof value === 'bigint' ? String(value) : value;
   }
   return columns;

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { AreaDependencies } from '../../platform/area.ts';
 import type { CrossTenantDatabase, Run } from '../../platform/database/cross-tenant-database.ts';
 import { isLockTimeout } from '../../platform/database/database-errors.ts';
+import { jsonRows } from '../../platform/database/json-rows.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
 import { type DeliveryStatusName, isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
@@ -76,8 +77,8 @@ export class AttemptRecorder {
   async #recordSuccesses(reports: readonly ReportedAttempt[]): Promise<SucceededRow[]> {
     const rows = reports.flatMap(successRow);
     if (rows.length === 0) return [];
-    const ids = rows.map(({ delivery_id }) => delivery_id);
-    return this.#deps.db.run<SucceededRow>(RECORD_SUCCESSES, { rows: JSON.stringify(rows), ids });
+    const ids = rows.map(({ deliveryId }) => deliveryId);
+    return this.#deps.db.run<SucceededRow>(RECORD_SUCCESSES, { rows: jsonRows(rows), ids });
   }
 
   #count(subscriptionId: string, { generation, outcome }: ReportedAttempt): void {
@@ -116,10 +117,10 @@ export class AttemptRecorder {
   async #write(run: Run, planned: readonly PlannedReport[]): Promise<Set<string>> {
     const open = planned.filter(({ row }) => row.ended_at === null).flatMap(recordRow);
     const late = planned.filter(({ row }) => row.ended_at !== null).flatMap(recordRow);
-    const ids = open.map(({ delivery_id }) => delivery_id);
+    const ids = open.map(({ deliveryId }) => deliveryId);
     const written = [
-      ...(open.length > 0 ? await run<WrittenRow>(RECORD, { rows: JSON.stringify(open), ids }) : []),
-      ...(late.length > 0 ? await run<WrittenRow>(RECORD_LATE, { rows: JSON.stringify(late) }) : []),
+      ...(open.length > 0 ? await run<WrittenRow>(RECORD, { rows: jsonRows(open), ids }) : []),
+      ...(late.length > 0 ? await run<WrittenRow>(RECORD_LATE, { rows: jsonRows(late) }) : []),
     ];
     return new Set(written.map(({ delivery_id }) => delivery_id));
   }

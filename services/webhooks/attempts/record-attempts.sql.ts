@@ -4,7 +4,7 @@ import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
 import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
-import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS, resultRow } from './reports.sql.ts';
+import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS } from './reports.sql.ts';
 
 /**
  * Locks subscriptions and then deliveries, each in a fixed order, so that two reports do not deadlock. Returns the
@@ -153,32 +153,28 @@ select merchant_id, environment, id, ${ATTEMPT} from moved${END_KNOWN_ATTEMPT}`,
 /** A smaller gain is not worth a signal, since most attempts that hang end just before they count as lost. */
 const MIN_RECHECK_GAIN_MS = 2_000;
 
-/** The row of a planned report; empty if nothing is to be written. */
+/** The row of a planned report, for `jsonRows`; empty if nothing is to be written. */
 export function recordRow({ report, row, change }: PlannedReport) {
   if (!change) return [];
   const { outcome } = report;
   const result = 'result' in outcome ? outcome.result : undefined;
   return [
     {
+      ...result,
+      ...change,
       environment: row.environment,
-      delivery_id: row.id,
-      status: change.status,
-      next_attempt_at: change.nextAttemptAt,
-      ended_at: change.endedAt,
-      in_flight_until: change.inFlightUntil,
+      deliveryId: row.id,
       number: report.number,
-      generation: String(report.generation),
-      attempt_started_at: report.startedAt,
-      attempt_deadline_at: 'deadlineAt' in outcome ? outcome.deadlineAt : null,
-      attempt_ended_at: result?.endedAt ?? null,
-      ...resultRow(result),
+      generation: report.generation,
+      attemptStartedAt: report.startedAt,
+      attemptDeadlineAt: 'deadlineAt' in outcome ? outcome.deadlineAt : undefined,
+      attemptEndedAt: result?.endedAt,
       // Whether its retry workflow waits longer than necessary and has to be signaled.
       rechecks: isDueEarlier(row, change),
       // Anyone may report the end of an attempt that is recorded as in flight, once; only the owner of its lane a new one.
-      lane: row.attempt === 'UNKNOWN' ? report.owner!.lane : null,
-      epoch: row.attempt === 'UNKNOWN' ? String(report.owner!.epoch) : null,
+      ...(row.attempt === 'UNKNOWN' && report.owner),
       // The workflow that shows the delivery.
-      workflow_id: succeedsWithoutRetry(row, change) ? (report.workflowId ?? null) : null,
+      workflowId: succeedsWithoutRetry(row, change) ? report.workflowId : undefined,
     },
   ];
 }

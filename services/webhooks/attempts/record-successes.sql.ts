@@ -2,7 +2,7 @@ import type { Statement } from '../../platform/database/cross-tenant-database.ts
 import { isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
 import { endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 import type { OrderedObjectRow } from '../deliveries/ordered-deliveries.ts';
-import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS, resultRow } from './reports.sql.ts';
+import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS } from './reports.sql.ts';
 
 /** The columns of the only attempt that ended_delivery keeps: a success has neither a failure nor its detail. */
 const ATTEMPT_COLUMNS = [
@@ -57,21 +57,10 @@ export interface SucceededRow extends OrderedObjectRow {
   readonly ordered: boolean;
 }
 
-/** The row of a success at the first attempt; empty for any other report. */
+/** The row of a success at the first attempt, for `jsonRows`; empty for any other report. */
 export function successRow(report: ReportedAttempt) {
-  const { number, owner, workflowId, outcome } = report;
+  const { deliveryId, number, generation, owner, workflowId, startedAt, outcome } = report;
   if (number !== 1 || !owner || workflowId === undefined) return [];
   if (!('result' in outcome) || !isSuccess(outcome.result)) return [];
-  return [
-    {
-      lane: owner.lane,
-      epoch: String(owner.epoch),
-      workflow_id: workflowId,
-      delivery_id: report.deliveryId,
-      generation: String(report.generation),
-      started_at: report.startedAt,
-      ended_at: outcome.result.endedAt,
-      ...resultRow(outcome.result),
-    },
-  ];
+  return [{ ...owner, workflowId, deliveryId, generation, startedAt, ...outcome.result }];
 }

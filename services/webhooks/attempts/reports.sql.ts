@@ -1,5 +1,6 @@
 import { NIL } from 'uuid';
 import * as recordDeliveries from '../../contracts/webhooks/record-deliveries.contract.ts';
+import { columnName } from '../../platform/database/column-names.ts';
 import type { AttemptResult } from '../deliveries/delivery.ts';
 
 /**
@@ -14,36 +15,24 @@ fence as materialized (
    order by l.id for share
 )`;
 
-/** The columns of an attempt's result, with their types. */
+/** The properties of an attempt's result that are stored, with the types of their columns. */
 const RESULT_TYPES = {
-  latency_ms: 'int',
-  http_status: 'int',
+  latencyMs: 'int',
+  httpStatus: 'int',
   failure: 'text',
-  response_excerpt: 'text',
+  responseExcerpt: 'text',
   detail: 'text',
   signature: 'text',
-  timing_ms: 'int[]',
-  response_headers: 'text',
-};
+  timingMs: 'int[]',
+  responseHeaders: 'text',
+} satisfies { readonly [property in keyof AttemptResult]?: string };
 
-export const RESULT_COLUMNS = Object.keys(RESULT_TYPES);
+export const RESULT_COLUMNS = Object.keys(RESULT_TYPES).map(columnName);
 
 /** The result in the column definitions of `json_to_recordset`. */
 export const RESULT_DEFINITIONS = Object.entries(RESULT_TYPES)
-  .map((column) => column.join(' '))
+  .map(([property, type]) => `${columnName(property)} ${type}`)
   .join(', ');
-
-/** The values of the result's columns; null while the attempt is in flight. */
-export const resultRow = (result: AttemptResult | undefined): Record<keyof typeof RESULT_TYPES, unknown> => ({
-  latency_ms: result?.latencyMs ?? null,
-  http_status: result?.httpStatus ?? null,
-  failure: result?.failure ?? null,
-  response_excerpt: result?.responseExcerpt ?? null,
-  detail: result?.detail ?? null,
-  signature: result?.signature ?? null,
-  timing_ms: result?.timingMs ?? null,
-  response_headers: result?.responseHeaders ?? null,
-});
 
 /** A workflow starts when its period is over and its deliveries are recorded. */
 const START_AFTER = `interval '${recordDeliveries.PERIOD_MS + 1_000} ms'`;

@@ -1,4 +1,5 @@
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { jsonRows } from '../../platform/database/json-rows.ts';
 import { isSuccess } from '../deliveries/delivery.ts';
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import {
@@ -14,7 +15,7 @@ import type { PlannedReport, ReportedRow } from './plan-reports.ts';
 /** Stores the health of the subscriptions whose health the reports change. */
 export async function storeHealths(run: Run, planned: readonly PlannedReport[]): Promise<void> {
   const healths = changedHealths(planned);
-  if (healths.length > 0) await run(STORE_HEALTH, { rows: JSON.stringify(healths.map(healthRow)) });
+  if (healths.length > 0) await run(STORE_HEALTH, { rows: jsonRows(healths.map(healthRow)) });
 }
 
 /**
@@ -37,18 +38,18 @@ returning s.merchant_id, s.environment, s.id, s.state, old.state as was, h.reque
 )${insertErrorNotices('stored')}`,
 };
 
-/** The row of a subscription whose health changes. */
+/** The row of a subscription whose health changes, for `jsonRows`. */
 const healthRow = ({ row, health }: ChangedHealth) => ({
-  merchant_id: row.merchant_id,
+  merchantId: row.merchant_id,
   environment: row.environment,
   id: row.subscription_id,
-  generation: String(row.generation),
+  generation: row.generation,
   state: health.state,
-  error: health.error?.details ?? null,
-  error_at: health.error?.at ?? null,
+  error: health.error?.details,
+  errorAt: health.error?.at,
   holding: health.held !== undefined,
-  probe_at: health.held?.probeAt ?? null,
-  request_id: row.request_id,
+  probeAt: health.held?.probeAt,
+  requestId: row.request_id,
 });
 
 /** A subscription whose health changes, with the last delivery that changes it. */

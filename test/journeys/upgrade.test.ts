@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { call } from '../gateway/http-call.ts';
-import { newKey } from '../support/harness.ts';
+import { createTestDatabase, newKey } from '../support/harness.ts';
 import { openSession, query } from '../support/sql.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
@@ -12,9 +13,15 @@ import type { ImageFiles } from './separate-processes/image-files.ts';
 import { apiReads, Load } from './separate-processes/load.ts';
 import { type Role, SeparateSystem } from './separate-processes/separate-system.ts';
 import { openShop, type RetriedReceiver, startRetriedReceiver } from './separate-processes/shop.ts';
+import { firstRelease } from './upgrade/first-release.ts';
 import { nextRelease, releaseAfterNext } from './upgrade/next-releases.ts';
 
+/** In the order in which their processes are replaced. */
 const ROLES: readonly Role[] = ['services', 'webhook-lanes', 'worker', 'gateway'];
+/** Gateways of 1.0.0 report for a moment that they are not ready when services stop. */
+const KNOWN_OF_FIRST = 'no process is ready';
+/** Grants that keep services of 1.0.0 from starting. */
+const UNKNOWN_TO_FIRST = ['keys:read'];
 const DELIVERED_MS = 60_000;
 /** How long a report holds a lock on a table that is migrated. Writes must not wait that long. */
 const REPORT_MS = 8_000;
@@ -34,8 +41,10 @@ const names = new Map<string, string>();
 
 beforeAll(async () => {
   ({ receiver, deliveredAt } = await startRetriedReceiver());
-  system = await SeparateSystem.open({}, { bundles: inject('workflowBundleFolder') });
-  const tables = await tablesOf(system.databaseUrl);
+  const { image, env } = await firstRelease();
+  const grants = ALL_GRANTS.filter((grant) => !UNKNOWN_TO_FIRST.includes(grant));
+  system = await SeparateSystem.open(env, { image, grants });
+  const tables = await tablesOf(await createTestDatabase());
   [next, afterNext] = await Promise.all([nextRelease(tables), releaseAfterNext(tables)]);
   await Promise.all(ROLES.map((role) => system.start(role)));
   ({ merchant, key } = await openShop(system, receiver));
@@ -87,20 +96,21 @@ async function tablesOf(databaseUrl: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-async function startAll(image: ImageFiles): Promise<void> {
-  await load.sparsely(() => Promise.all(ROLES.map((role) => system.start(role, image))));
-}
-
-async function stopAll(image: ImageFiles): Promise<void> {
-  for (const process of [...system.running].filter((process) => process.image === image)) {
-    expect(await system.stop(process)).toEqual({ exitCode: 0, stderr: '' });
+/** Replaces the processes of a release, role by role. The new ones of a role run beside the old ones for some events. */
+async function replace(old: ImageFiles, by: ImageFiles, roles: readonly Role[]): Promise<void> {
+  for (const role of roles) {
+    await load.sparsely(() => system.start(role, by));
+    await load.moreEvents(10);
+    const replaced = [...system.running].filter((process) => process.image === old && process.role === role);
+    for (const process of replaced) expect(await system.stop(process)).toEqual({ exitCode: 0, stderr: '' });
   }
 }
 
 /** No request has failed, every event arrives, and each running gateway knows each product by its last name. */
 async function expectNothingLost(): Promise<void> {
   await load.moreEvents(15);
-  expect([...new Set(load.failures.map(({ what }) => what.slice(0, 120)))]).toEqual([]);
+  const failures = new Set(load.failures.map(({ what }) => what.slice(0, 120)));
+  expect([...failures].filter((what) => !what.includes(KNOWN_OF_FIRST))).toEqual([]);
   const published = [...load.published.keys()];
   await vi.waitFor(() => expect(published.filter((id) => !deliveredAt.has(id))).toEqual([]), {
     timeout: DELIVERED_MS,
@@ -116,7 +126,7 @@ async function expectNothingLost(): Promise<void> {
 }
 
 it(
-  'this release keeps serving while the database is migrated, even while a report holds a table lock',
+  '1.0.0 keeps serving while the database is migrated, even while a report holds a table lock',
   async () => {
     await load.moreEvents(10);
     slowestWriteMs = 0;
@@ -133,28 +143,18 @@ it(
 );
 
 it(
-  'both releases run side by side',
+  'the next release replaces it, role by role',
   async () => {
-    await startAll(next);
+    await replace(system.image, next, ROLES);
     await expectNothingLost();
   },
   STAGE_MS,
 );
 
 it(
-  'the next release runs alone',
+  'goes back to 1.0.0',
   async () => {
-    await stopAll(system.image);
-    await expectNothingLost();
-  },
-  STAGE_MS,
-);
-
-it(
-  'goes back to this release',
-  async () => {
-    await startAll(system.image);
-    await stopAll(next);
+    await replace(next, system.image, ROLES.toReversed());
     await expectNothingLost();
   },
   STAGE_MS,
@@ -163,8 +163,7 @@ it(
 it(
   'goes forward again, and the release after the next removes what is no longer needed',
   async () => {
-    await startAll(next);
-    await stopAll(system.image);
+    await replace(system.image, next, ROLES);
     await system.migrate(afterNext);
     await expectNothingLost();
   },

@@ -9,6 +9,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 /** Left out when copying: packages below it are separate entries in the lock file. */
 const NESTED = 'node_modules';
 const BUNDLES = 'workflow-bundles';
+const run = promisify(execFile);
 
 /** A folder with the files of the image and no others, outside the repository, so that nothing else can be imported. */
 export interface ImageFiles extends AsyncDisposable {
@@ -21,19 +22,27 @@ export interface ImageFiles extends AsyncDisposable {
 
 /**
  * Copies what the Dockerfile copies, and the packages that `npm ci --omit=dev` installs, and runs its last steps.
- * @param bundles a folder with its workflow code bundled, which is copied instead of running those steps.
+ * @param options.root the folder of the repository, at this or another release. Default: this one.
+ * @param options.bundles a folder with its workflow code bundled, which is copied instead of running those steps.
  */
-export async function copyImageFiles(bundles?: string): Promise<ImageFiles> {
+export async function copyImageFiles({
+  root = ROOT,
+  bundles,
+}: {
+  readonly root?: string;
+  readonly bundles?: string;
+} = {}): Promise<ImageFiles> {
   const folder = await mkdtemp(join(tmpdir(), 'payments-image-'));
-  for (const source of await copiedSources()) {
+  const dockerfile = await readFile(join(root, 'Dockerfile'), 'utf8');
+  for (const source of copiedSources(dockerfile)) {
     const target = join(folder, source);
     await mkdir(dirname(target), { recursive: true });
-    await cp(join(ROOT, source), target, { recursive: true });
+    await cp(join(root, source), target, { recursive: true });
   }
-  for (const path of await productionPackages()) await linkFiles(join(ROOT, path), join(folder, path));
-  const { env, steps } = await lastStage(folder);
+  await installPackages(root, folder);
+  const { env, steps } = lastStage(dockerfile, folder);
   if (bundles) await cp(bundles, join(folder, BUNDLES), { recursive: true });
-  else for (const args of steps) await promisify(execFile)(process.execPath, args, { cwd: folder });
+  else for (const args of steps) await run(process.execPath, args, { cwd: folder });
   const copiedAt = Date.now();
   return {
     folder,
@@ -51,17 +60,15 @@ export async function copyImageFiles(bundles?: string): Promise<ImageFiles> {
 
 const changeOf = async (path: string) => ({ changedAt: (await stat(path)).mtimeMs });
 
-const dockerfile = () => readFile(join(ROOT, 'Dockerfile'), 'utf8');
-
 /** The sources of COPY that come from the repository. */
-async function copiedSources(): Promise<string[]> {
-  const lines = [...(await dockerfile()).matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
+function copiedSources(dockerfile: string): string[] {
+  const lines = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
   return [...new Set(lines.flatMap(([, sources]) => sources!.split(' ')))];
 }
 
 /** Of the stage that is the image: variables, and the arguments of what Node.js runs. */
-async function lastStage(folder: string) {
-  const [, stage] = /^FROM (?!.* AS )([\s\S]*)/m.exec(await dockerfile())!;
+function lastStage(dockerfile: string, folder: string) {
+  const [, stage] = /^FROM (?!.* AS )([\s\S]*)/m.exec(dockerfile)!;
   const pairs = [...stage!.matchAll(/^ENV (.+)$/gm)].flatMap(([, line]) => line!.split(' '));
   return {
     env: Object.fromEntries(pairs.map((pair) => pair.replace('/app', folder).split('='))),
@@ -69,9 +76,21 @@ async function lastStage(folder: string) {
   };
 }
 
+/** Links the packages of this repository. A release with others installs its own. */
+async function installPackages(root: string, folder: string): Promise<void> {
+  const [lock, own] = await Promise.all(
+    [root, ROOT].map((path) => readFile(join(path, 'package-lock.json'), 'utf8')),
+  );
+  if (lock === own) {
+    for (const path of await productionPackages(own!)) await linkFiles(join(ROOT, path), join(folder, path));
+  } else {
+    await run('npm', ['ci', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder });
+  }
+}
+
 /** The folders of installed packages that production needs. */
-async function productionPackages(): Promise<string[]> {
-  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
+async function productionPackages(lock: string): Promise<string[]> {
+  const { packages } = JSON.parse(lock);
   const entries: [string, { dev?: boolean; link?: boolean }][] = Object.entries(packages);
   const paths = entries
     .filter(([path, { dev, link }]) => path.startsWith(NESTED) && !dev && !link)

@@ -86,20 +86,23 @@ export class SeparateSystem implements AsyncDisposable {
    * PostgreSQL, Temporal and the load balancers; no process of a role yet.
    * @param more variables of .env, which an operator adds.
    * @param options.security the files of Temporal, and the settings with which a worker is accepted. Default: no TLS.
-   * @param options.bundles a folder with the bundled workflow code. Default: bundled as the image does.
+   * @param options.image the files of the processes, and of the migrations. Default: those of this release.
+   * @param options.grants of the caller of `transport`. Default: all.
    */
   static async open(
     more: Readonly<Record<string, string>> = {},
     {
       security,
-      bundles,
+      image: given,
+      grants,
     }: {
       readonly security?: { readonly tls: TemporalTls; readonly worker: Readonly<Record<string, string>> };
-      readonly bundles?: string;
+      readonly image?: ImageFiles;
+      readonly grants?: readonly string[];
     } = {},
   ): Promise<SeparateSystem> {
     await using opening = new AsyncDisposableStack();
-    const image = opening.use(await copyImageFiles(bundles));
+    const image = opening.use(given ?? (await copyImageFiles()));
     const temporal = opening.use(await startTemporalOnPostgres(security));
     const { containers, env } = await readComposeFile('docker-compose.yml', more);
     const databaseUrl = await createTestDatabase('template0');
@@ -115,7 +118,7 @@ export class SeparateSystem implements AsyncDisposable {
       string,
       string,
     ];
-    const { token, entry } = newServiceToken('test');
+    const { token, entry } = newServiceToken('test', grants);
     const addresses = { containers, databaseUrl, servicesUrl, dashboardUrl, temporal, entry };
     const overrides = overridesOf(addresses, security?.worker);
     const transport = createConnectTransport({

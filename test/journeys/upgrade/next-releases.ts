@@ -55,7 +55,7 @@ alter table catalog.product validate constraint has_title;
 
 /** The release after this one, which adds what it needs to the database and removes nothing. */
 export async function nextRelease(probed: readonly string[]): Promise<ImageFiles> {
-  const image = await copyImageFiles(inject('workflowBundleFolder'));
+  const image = await copyImageFiles({ bundles: inject('workflowBundleFolder') });
   for (const [name, old, replacement] of EDITS) {
     const path = join(image.folder, 'services/catalog', name);
     const text = await readFile(path, 'utf8');

@@ -17,7 +17,7 @@ export class AttemptLimiter {
   /** When the rate allows the next attempt; undefined without a rate, or before the first attempt. */
   #nextAtMs: number | undefined;
 
-  /** Whether the rate no longer depends on earlier attempts: what they left unused lasts a second. */
+  /** Whether earlier attempts do not matter: the rate allows a full second's worth, which is the most it ever allows. */
   get hasFullRate(): boolean {
     return this.#nextAtMs === undefined || performance.now() - this.#nextAtMs >= 1_000;
   }

@@ -19,7 +19,8 @@ update webhooks.subscription s set holding = false, probe_at = null
    and not exists (select from webhooks.open_delivery d where d.subscription_id = s.id and d.status = 'HELD')`,
 };
 
-export interface HeldDeliveriesDeps extends Omit<LaneReadingDeps, 'keys' | 'unblocker'> {
+export interface HeldDeliveriesDeps
+  extends Pick<LaneReadingDeps, 'db' | 'leases' | 'dispatcher' | 'reports' | 'reads' | 'logger'> {
   readonly attempts: OpenAttempts;
 }
 

@@ -163,13 +163,13 @@ export class LaneLeases {
   }
 
   /**
-   * Gives up lanes that the table says this process owns, but that it does not send from. That happens when the connection is
-   * lost while it takes or releases lanes. As long as it renews its lease, no other process takes them.
+   * Releases lanes that this process owns in the table only, because it lost the connection while it took or released
+   * them. While it renews its lease, no other process takes them.
    */
   async #releaseUnknown(lanes: readonly LaneRow[]): Promise<void> {
     const unknown = lanes.filter(({ id, owner_id }) => owner_id === this.ownerId && !this.#epochs.has(id));
     if (unknown.length === 0) return;
-    this.#options.logger.warn({ lanes: unknown.length }, 'gives up lanes that were not known to be owned');
+    this.#options.logger.warn({ lanes: unknown.length }, 'releasing lanes owned in the table only');
     await this.#release(unknown.map(({ id }) => id));
   }
 

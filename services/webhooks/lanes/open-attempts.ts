@@ -134,23 +134,21 @@ export class OpenAttempts {
     void this.#make(attempt);
   }
 
-  /**
-   * Records attempts that take long as in flight.
-   * @param lanes records all attempts of these lanes instead, however short.
-   */
-  recordInFlight(lanes?: ReadonlySet<number>): void {
+  /** Records all attempts of these lanes as in flight. */
+  recordInFlight(lanes: readonly number[]): void {
+    for (const attempt of this.#open) if (lanes.includes(attempt.owner.lane)) this.#recordInFlight(attempt);
+  }
+
+  /** Records attempts that take long as in flight. */
+  recordLong(): void {
     const nowMs = performance.now();
-    if (lanes) {
-      for (const attempt of this.#open) if (lanes.has(attempt.owner.lane)) this.#recordAsInFlight(attempt);
-      return;
-    }
     if (nowMs < this.#inFlightDueAtMs) return;
     // Attempts that start from now on are due later.
     this.#inFlightDueAtMs = nowMs + RECORD_AFTER_MS;
     for (const attempt of this.#open) {
       if (attempt.isReportedInFlight) continue;
       const dueAtMs = attempt.startedAtMs + RECORD_AFTER_MS;
-      if (dueAtMs <= nowMs) this.#recordAsInFlight(attempt);
+      if (dueAtMs <= nowMs) this.#recordInFlight(attempt);
       else this.#inFlightDueAtMs = Math.min(this.#inFlightDueAtMs, dueAtMs);
     }
   }
@@ -165,7 +163,7 @@ export class OpenAttempts {
     for (const { exchange } of this.#open) exchange?.stop(ABORTED);
   }
 
-  #recordAsInFlight(attempt: OpenAttempt): void {
+  #recordInFlight(attempt: OpenAttempt): void {
     if (attempt.isReportedInFlight) return;
     attempt.isReportedInFlight = true;
     const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
@@ -218,9 +216,7 @@ export class OpenAttempts {
     openGauge.dec();
   }
 
-  /**
-   * Whether its lane was lost and taken again: when the lane was read, the delivery was skipped because it was known.
-   */
+  /** Whether the lane was lost and taken again: reading it skipped the delivery, which was still known. */
   #isTakenAgain({ lane, epoch }: LaneEpoch): boolean {
     const current = this.#deps.leases.epochOf(lane);
     return current !== undefined && current !== epoch;

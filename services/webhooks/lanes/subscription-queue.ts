@@ -156,13 +156,13 @@ export class SubscriptionQueue {
     this.#hasMore = false;
   }
 
-  /** A delivery that is not known is in the table. */
+  /** Call this when a delivery that is not known was left in the table. */
   leftInTable(): void {
     this.#hasMore = true;
     this.#hasLeft = true;
   }
 
-  /** The table may have any deliveries: everything in it is read again. */
+  /** Makes the next page begin at the start of the table. */
   readFromStart(): void {
     this.leftInTable();
     this.#cursor = undefined;

@@ -193,7 +193,7 @@ export class WebhookLanes {
     await reading.readNew();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
     if (this.#reportsLost.isDue()) await reportLost(this.#db.run, this.#leases.lanes, this.#reports);
-    this.#attempts.recordInFlight();
+    this.#attempts.recordLong();
     this.#dispatcher.pump();
     this.#readAtMs = performance.now();
   }
@@ -222,7 +222,7 @@ export class WebhookLanes {
 
   async #recordInFlight(lanes: readonly number[]): Promise<void> {
     this.#dispatcher.dropLost();
-    this.#attempts.recordInFlight(new Set(lanes));
+    this.#attempts.recordInFlight(lanes);
     await this.#reports.flush(FLUSH_WITHIN_MS);
   }
 

@@ -43,7 +43,8 @@ export class TurnQueue {
 
   /** Runs a call in its turn. CANCELED once `caller` aborts; the error of `onTimeout`. */
   async run<T>(name: string, caller: AbortSignal, call: () => Promise<T>): Promise<T> {
-    const endTurn = this.#tryEnter(name) ?? (await this.#enter(name, this.#deadlineOf(caller)));
+    const free = caller.aborted ? undefined : this.#tryEnter(name);
+    const endTurn = free ?? (await this.#enter(name, this.#deadlineOf(caller)));
     try {
       return await call();
     } finally {

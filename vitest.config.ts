@@ -149,8 +149,8 @@ export default defineConfig({
     // For a machine that is full of other tests: a test that passes does not wait.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Beside other tests a machine is full: what must come is waited for, not timed.
-    expect: { poll: { timeout: 40_000 } },
+    // Beside other tests a machine is full: what must come is waited for, not timed, and each look takes time from others.
+    expect: { poll: { timeout: 40_000, interval: 150 } },
     projects: [
       // In one project, so that what computes and what waits for timers share the machine, and modules.
       project('quick', ['test/**/*.test.ts'], {

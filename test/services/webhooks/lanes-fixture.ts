@@ -14,7 +14,7 @@ import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhoo
 
 /** Waits until a check passes, also on a busy machine. */
 export const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(check, { timeout: 30_000, interval: 20 });
+  vi.waitFor(check, { timeout: 30_000, interval: 100 });
 
 type Respond = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
 

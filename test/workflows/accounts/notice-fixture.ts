@@ -14,7 +14,7 @@ import type { ReceivedMail, SmtpInbox } from './smtp-inbox.ts';
 
 export const DASHBOARD = 'https://dashboard.example';
 const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
-const TIMEOUT = { timeout: 40_000, interval: 50 };
+const TIMEOUT = { timeout: 40_000, interval: 100 };
 
 /** Services whose sandbox makes one attempt, so that the first failure exhausts a delivery. */
 export async function startNoticeHarness(inbox: SmtpInbox | undefined): Promise<TestHarness> {

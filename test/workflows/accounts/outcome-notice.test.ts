@@ -41,7 +41,7 @@ import { DASHBOARD, noticeHandle, startNoticeHarness } from './notice-fixture.ts
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
 const DAY_MS = 86_400_000;
-const WAIT = { timeout: 40_000, interval: 50 };
+const WAIT = { timeout: 40_000, interval: 100 };
 
 let temporal: TestNamespace;
 let inbox: SmtpInbox;

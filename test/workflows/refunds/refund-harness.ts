@@ -52,7 +52,7 @@ export function sharedRefundHarness(settings?: Record<string, string>) {
 
 /** Waits until something holds. */
 export const eventually = (check: () => Promise<void>, timeout = 45_000) =>
-  vi.waitFor(check, { timeout, interval: 50 });
+  vi.waitFor(check, { timeout, interval: 100 });
 
 /** A merchant's refunds and funds beside each other. Default: of a new merchant. */
 export function merchantOf(harness: TestHarness, of?: Tenant) {

@@ -17,7 +17,7 @@ import type { TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
 /** For round trips through outbox and Temporal on a machine that is busy with other tests. */
-export const SOON = { timeout: 40_000, interval: 50 };
+export const SOON = { timeout: 40_000, interval: 100 };
 
 /** A merchant of the sandbox with one subscription and its endpoint. */
 export interface Subscriber {

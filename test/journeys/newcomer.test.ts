@@ -11,6 +11,7 @@ import { textTable } from '../../local/text-table.ts';
 import { startWholeSystem, temporaryDataDir, type WholeSystem } from '../contract/whole-system.ts';
 import { minorOf, readCsv, sumOf } from '../gateway/dashboard/exports/read-csv.ts';
 import { sharedChromium } from '../support/chromium.ts';
+import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 /** The first minutes with `npm start`: counts every command and click, and prints how long it took. */
 
@@ -21,7 +22,7 @@ const data = temporaryDataDir();
 let system: WholeSystem;
 let demo: DemoFile;
 beforeAll(async () => {
-  system = await startWholeSystem(data.path, {});
+  system = await startWholeSystem(data.path, testWorkflowBundles(), '--small-demo-data');
   demo = JSON.parse(readFileSync(join(data.path, 'demo.json'), 'utf8'));
 }, 600_000);
 afterAll(async () => {

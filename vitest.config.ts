@@ -65,10 +65,15 @@ const LONG = ['test/journeys/isolation-burdens.test.ts'];
 /** The files that take longest. They start first, so that none of them is left running alone at the end. */
 const LONGEST = [
   ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
-  ...['journeys/newcomer', 'docs/internal-api'],
+  ...['journeys/newcomer', 'docs/internal-api', 'gateway/dashboard/tables-browser'],
   ...['journeys/point-in-time-recovery', 'journeys/database-failures', 'journeys/outages'],
   ...['services/funds/funds-database.property', 'journeys/books.property', 'local/demo/demo-data'],
   ...['journeys/demo-connector', 'workflows/webhooks/changed-code', 'journeys/mutual-tls'],
+  ...[
+    'journeys/wrong-clocks',
+    'gateway/dashboard/probes/parameters',
+    'gateway/dashboard/probes/typed-values',
+  ],
   ...['workflows/area-check/area-check', 'services/platform/database/read-replicas'],
   ...['workflows/refunds/refund-funding', 'workflows/secured-temporal', 'gateway/docs-browser'],
   ...[

@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** The tests of the pure money rules alone: without a database, and with fewer sequences, once per mutant. */
 export default defineConfig({
   test: {
+    isolate: false,
     testTimeout: 60_000,
     env: { FC_RUNS: '20' },
     include: [

@@ -16,7 +16,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { makeFolder } from '../local/temporary-data-folder.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
-import { bearer, newKey } from '../support/harness.ts';
+import { bearer, createTestDatabase, newKey } from '../support/harness.ts';
 import { startProgram } from '../support/program.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
 import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
@@ -30,12 +30,14 @@ const READY = '\nready: Ctrl-C stops everything\n';
 const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
 let temporal: TestNamespace;
 let folder: ReturnType<typeof makeFolder>;
+let databaseUrl: string;
 let start: ChildProcess;
 /** To the services of the current start. */
 let transport: Transport;
 
 beforeAll(async () => {
   temporal = await createTestNamespace();
+  databaseUrl = await createTestDatabase();
   folder = makeFolder();
   writeFileSync(join(folder.path, 'demo.json'), EMPTY_DEMO_FILE);
   await npmStart();
@@ -71,6 +73,7 @@ async function startOnce(): Promise<string> {
     DEMO_RECEIVER_PORT: '0',
     OIDC_PORT: String(await findFreePort()),
     DATA_DIR: folder.path,
+    DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
     TEMPORAL_NAMESPACE: temporal.namespace,
     REFUND_EXECUTION: 'manual',

@@ -35,6 +35,8 @@ const KINDS_WITH_TABLES = [
 /** The newest product has no offers yet. */
 const MOST_OF_A_KIND = 2;
 
+const LONGER_WORDS = ['pt-BR'] as const;
+
 let fixture: DeliveriesFixture;
 let admin: Visitor;
 const merchantId = randomUUID();
@@ -68,15 +70,19 @@ it('no table scrolls sideways or splits an id, an amount, a date or a word', asy
   const { context, page } = await openWindow(await sharedChromium(), fixture.baseUrl, admin);
   const queue = [base, `${base}/refunds?status=`, `${base}/disputes?status=`, `${base}/search?q=R-10`];
   const known = new Map<string, Set<string>>();
+  const seen = new Set<string>();
   const withTables = new Set<string>();
   const faults: string[] = [];
   for (const path of queue) {
-    for (const language of LANGUAGES) {
+    const kind = kindOf(path);
+    // A second page of a kind has other data under the same words.
+    for (const language of seen.has(kind) ? LONGER_WORDS : LANGUAGES) {
       await context.addCookies([{ name: LANGUAGE_COOKIE, value: language, url: fixture.baseUrl }]);
       await page.goto(path);
-      for (const found of await tableFaults(page)) faults.push(`${kindOf(path)} ${language}: ${found}`);
+      for (const found of await tableFaults(page)) faults.push(`${kind} ${language}: ${found}`);
     }
-    if ((await page.locator('table').count()) > 0) withTables.add(kindOf(path));
+    if ((await page.locator('table').count()) > 0) withTables.add(kind);
+    seen.add(kind);
     for (const link of await linksOn(page)) {
       const ofKind = known.get(kindOf(link)) ?? new Set();
       if (ofKind.size === MOST_OF_A_KIND || ofKind.has(link)) continue;

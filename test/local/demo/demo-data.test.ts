@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { DataFolder } from '../../../local/data-folder.ts';
 import { refundOutcomeOf } from '../../../local/demo/connector/demo-outcomes.ts';
 import { topUpDemoRefunds } from '../../../local/demo/data/demo-refunds.ts';
-import { DemoTenant, SMALL_SIZE } from '../../../local/demo/data/demo-tenant.ts';
+import { DemoTenant, FULL_SIZE, SMALL_SIZE } from '../../../local/demo/data/demo-tenant.ts';
 import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
 import { startProviderReports } from '../../../local/demo/demo-provider-reports.ts';
 import { endCompletedWorkflows } from '../../../local/demo/demo-workflows.ts';
@@ -54,7 +54,7 @@ const cases = () =>
 /** What users see of a case's progress. */
 const visible = ({ status, updated_at }: CaseRow) => ({ status, updated_at });
 
-// Of the smaller size, which has every state: `npm start` writes the full one in other tests.
+// Of the smaller size, which has every state.
 describeDocumentedAnswers(() => ({ gateways, demo }));
 
 it('has cases in every state; those in PROCESSING have an amount for which the demo connector reports nothing', async () => {
@@ -169,3 +169,17 @@ it('has no payout that the provider still has to accept', async () => {
   );
   expect(pending).toEqual([]);
 });
+
+it('can have the full size, which npm start writes by default', async () => {
+  const large = newTenant();
+  await writeDemoTenant(harness.transports.inProcess, large, new Date(), FULL_SIZE);
+  const [counts] = await sqlOf(
+    harness,
+    `select (select count(*)::int from refunds.refund_case where merchant_id = $1) as cases,
+            (select count(*)::int from funds.sale where merchant_id = $1) as sales,
+            (select count(*)::int from advances.request where merchant_id = $1) as advances`,
+    [large.merchantId],
+  );
+  const { refundCases, sales, pastAdvances, openAdvances } = FULL_SIZE;
+  expect(counts).toEqual({ cases: refundCases, sales, advances: pastAdvances + openAdvances });
+}, 300_000);

@@ -22,9 +22,9 @@ const CALM_S = IS_LONG ? 60 : 12;
 /** Longer than an attempt may take: what hangs runs out of time, is retried, and hangs again. */
 const FAILING_S = IS_LONG ? 60 : 18;
 const WARM_UP_S = 6;
-const HEALTHY_PER_S = IS_LONG ? 100 : 50;
+const HEALTHY_PER_S = IS_LONG ? 100 : 25;
 /** Events of another merchant, each sent to all of their endpoints: more than these can take while they fail. */
-const OTHERS_PER_S = IS_LONG ? 20 : 5;
+const OTHERS_PER_S = IS_LONG ? 20 : 2.5;
 /**
  * Isolation is promised below saturation, and two cores that are half busy already make events wait for each other.
  * When the machine is busier than this beside failing endpoints, for whatever reason, the round does not count, and
@@ -32,7 +32,7 @@ const OTHERS_PER_S = IS_LONG ? 20 : 5;
  */
 const MOST_BUSY = 0.5;
 /** Of OTHERS_PER_S and HEALTHY_PER_S. */
-const LEAST_SHARE = 1 / 4;
+const LEAST_SHARE = IS_LONG ? 1 / 4 : 1 / 2;
 
 let system: IsolationSystem;
 

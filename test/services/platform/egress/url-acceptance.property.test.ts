@@ -141,10 +141,10 @@ describe('the URLs that the guard accepts', () => {
         expect({ text, ok: check.ok }).toEqual({ text, ok: expected });
         if (check.ok) expect(check.url.href).toBe(new URL(text).href);
       }),
-      { numRuns: 20_000 },
+      { numRuns: 5_000 },
     );
     // The property would prove nothing about a kind that never occurs.
-    expect(Math.min(seen.accepted, seen.refused, seen.names)).toBeGreaterThan(500);
+    expect(Math.min(seen.accepted, seen.refused, seen.names)).toBeGreaterThan(125);
   });
 
   it('agree with the registries about every address', () => {
@@ -156,7 +156,7 @@ describe('the URLs that the guard accepts', () => {
           isGloballyReachable(canonical(text)) ? 'PUBLIC' : 'FORBIDDEN',
         ]);
       }),
-      { numRuns: 20_000 },
+      { numRuns: 5_000 },
     );
   });
 

@@ -7,6 +7,7 @@ import { runKeys } from '../../local/keys.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { startProgram } from '../support/program.ts';
 import { TEMPORAL_START_MS, temporalProgram } from '../support/temporal.ts';
+import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 import { createFakeMachine, fakeGoScript } from './temporal/fake-go.ts';
 import { makeFolder } from './temporary-data-folder.ts';
 
@@ -84,7 +85,7 @@ test('while the Temporal server is built, npm start says how long it takes and t
   const { path, remove } = makeFolder();
   onTestFinished(remove);
   writeFileSync(join(path, 'demo.json'), EMPTY_DEMO_FILE);
-  const environment = { ...machine.environment, ...(await settingsFor(path)) };
+  const environment = { ...machine.environment, ...testWorkflowBundles(), ...(await settingsFor(path)) };
 
   const start = runCommand('start.ts', environment);
   const notice = 'building the Temporal server: once per machine, usually 3 to 10 minutes';

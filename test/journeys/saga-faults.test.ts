@@ -81,7 +81,7 @@ const FAULTS: readonly Fault[] = [
 ];
 
 describe.concurrent('a saga has the same effects as without a fault, at each of its steps, when', {
-  timeout: 600_000,
+  timeout: 900_000,
 }, () => {
   it.each(FAULTS)('$what', async (fault) => {
     const { startTemporal, inject } = fault;

@@ -51,7 +51,7 @@ export function sharedRefundHarness(settings?: Record<string, string>) {
 }
 
 /** Waits until something holds. */
-export const eventually = (check: () => Promise<void>, timeout = 45_000) =>
+export const eventually = (check: () => Promise<void>, timeout = 90_000) =>
   vi.waitFor(check, { timeout, interval: 100 });
 
 /** A merchant's refunds and funds beside each other. Default: of a new merchant. */

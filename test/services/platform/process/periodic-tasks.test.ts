@@ -125,16 +125,18 @@ describe('periodic tasks', () => {
   it('finish the batch in progress when they are closed', async () => {
     let started = 0;
     let ended = 0;
+    const { promise: hasStarted, resolve } = Promise.withResolvers<void>();
     const periodicTasks = startTasks(database, {
       name: 'endless',
       async runBatch(em) {
         started += 1;
+        resolve();
         await em.execute('select pg_sleep(0.1)');
         ended += 1;
         return { rows: 1, more: true };
       },
     });
-    await expect.poll(() => started).toBe(1);
+    await hasStarted;
     await periodicTasks.close();
     expect([started, ended]).toEqual([1, 1]);
     await new Promise((resolve) => setTimeout(resolve, 3 * INTERVAL_MS));

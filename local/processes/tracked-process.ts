@@ -9,7 +9,6 @@ import {
   rmSync,
   statSync,
 } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataFolder } from '../data-folder.ts';
 import { identifyProcess } from './process-identity.ts';
@@ -25,8 +24,8 @@ export interface ChildCommand {
   readonly env: NodeJS.ProcessEnv;
   /** Default: the user of this process. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
-  /** Runs at the lowest scheduling priority. */
-  readonly lowPriority?: boolean;
+  /** From 0, the default, to 19: the lowest scheduling priority. */
+  readonly niceness?: number;
   /** Signals to stop it with, in order; SIGKILL follows the last one. Default: SIGTERM, 10 s. */
   readonly stopSteps?: readonly StopStep[];
 }
@@ -72,7 +71,10 @@ export class TrackedProcess {
     this.#logOffset = statSync(this.logFile).size;
     // Only its user can read the files that it creates.
     const umask = process.umask(0o077);
-    const child = spawn(command.file, command.args, {
+    // By `nice`, which becomes the program: setPriority would only reach the threads that have started so far.
+    const nice = command.niceness ? ['nice', '-n', String(command.niceness)] : [];
+    const [file, ...args] = [...nice, command.file, ...command.args];
+    const child = spawn(file!, args, {
       cwd: command.cwd,
       env: command.env,
       ...command.user,
@@ -86,7 +88,6 @@ export class TrackedProcess {
       const { stopSteps = DEFAULT_STOP_STEPS } = command;
       this.#record = { pid: child.pid, startedAt: identity.startedAt, stopSteps };
       folder.write(pidFile, JSON.stringify(this.#record));
-      if (command.lowPriority) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     }
     this.ended = new Promise<string>((resolve) => {
       child.once('error', (error) => resolve(error.message));

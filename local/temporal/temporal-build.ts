@@ -115,7 +115,7 @@ async function runGo(
   onStart: (process: TrackedProcess) => void,
 ): Promise<TrackedProcess> {
   const env = { ...environment, GOWORK: 'off' };
-  const command = { file: go, args, cwd: MODULE_FOLDER, env, lowPriority: true };
+  const command = { file: go, args, cwd: MODULE_FOLDER, env, niceness: 19 };
   return runToCompletion(folder, LOG_NAME, command, { signal, onStart });
 }
 

@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { BACKGROUND_NICENESS } from '../../services/platform/process/niceness.ts';
 import { SEARCH_ATTRIBUTES } from '../../workflows/temporal/search-attributes.ts';
 import {
   readTemporalConnection,
@@ -189,5 +190,6 @@ function serverCommand(program: string, options: TemporalOptions): ChildCommand 
     ],
     cwd: folder.path,
     env: minimalEnvironment(),
+    niceness: BACKGROUND_NICENESS,
   };
 }

@@ -6,6 +6,7 @@ import { expect, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
 import { textTable } from '../../local/text-table.ts';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { BACKGROUND_NICENESS } from '../../services/platform/process/niceness.ts';
 import {
   type TestTenant,
   type WebhooksFixture,
@@ -51,7 +52,7 @@ export interface IsolationSystem extends AsyncDisposable {
 
 /** Starts the system. */
 export async function startIsolationSystem(): Promise<IsolationSystem> {
-  const temporal = await startTemporal();
+  const temporal = await startTemporal({ niceness: BACKGROUND_NICENESS });
   const endpoints = await HostileEndpoints.start();
   /** When each event first arrived at the healthy endpoint, by id. */
   const arrivedAt = new Map<string, number>();

@@ -47,10 +47,12 @@ interface TemporalOptions {
   readonly serverArguments?: readonly string[];
   /** Whether its state must survive a kill. If not, the server does not wait for the disk. Default: true. */
   readonly durable?: boolean;
+  /** Default: that of this process. */
+  readonly niceness?: number;
 }
 
 export async function startTemporal(options: TemporalOptions = {}): Promise<TestTemporal> {
-  const { serverArguments: more = [], durable = true } = options;
+  const { serverArguments: more = [], durable = true, niceness = 0 } = options;
   const program = await temporalProgram();
   const folder = await mkdtemp(join(tmpdir(), 'temporal-test-'));
   const port = await findFreePort();
@@ -62,7 +64,8 @@ export async function startTemporal(options: TemporalOptions = {}): Promise<Test
   async function start() {
     // Trades memory for the processor time of Go's garbage collector.
     const env = { GOGC: '400', ...process.env };
-    child = spawn(program, [...serverArguments(port, file, durable), ...more], { stdio: 'ignore', env });
+    const args = ['-n', `${niceness}`, program, ...serverArguments(port, file, durable), ...more];
+    child = spawn('nice', args, { stdio: 'ignore', env });
     await answers(child, () =>
       connection.withDeadline(Date.now() + 1_000, () =>
         connection.workflowService.describeNamespace({ namespace: 'default' }),

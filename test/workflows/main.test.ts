@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
+import { BACKGROUND_NICENESS } from '../../services/platform/process/niceness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { scrape } from '../support/scrape.ts';
 
@@ -18,6 +19,8 @@ it('a separate worker reports its health, even while Temporal and the services a
   await vi.waitFor(() => fetch(`${opsUrl}/healthz`), { timeout: 60_000, interval: 100 });
   const ready = await fetch(`${opsUrl}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([503, { status: 'not ready', temporal: 'unavailable' }]);
+  // On a full machine, requests and first attempts of deliveries go before retries.
+  expect(getPriority(child.pid)).toBe(BACKGROUND_NICENESS);
   const scraped = await scrape(opsUrl);
   expect(scraped('payments_temporal_up')).toBe(0);
   expect(scraped('payments_workflow_command_errors_total{kind="CLAIM"}')).toBe(0);

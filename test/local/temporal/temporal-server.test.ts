@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { getPriority } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
 import { identifyProcess } from '../../../local/processes/process-identity.ts';
 import { TemporalServer, type TemporalStatus } from '../../../local/temporal/temporal-server.ts';
+import { BACKGROUND_NICENESS } from '../../../services/platform/process/niceness.ts';
 import { SEARCH_ATTRIBUTES } from '../../../workflows/temporal/search-attributes.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
@@ -60,6 +62,10 @@ test('the namespace keeps closed workflows for seven days and has every search a
       expect.arrayContaining(SEARCH_ATTRIBUTES.map(({ name }) => name)),
     );
   });
+});
+
+test('on a full machine, requests and first attempts of deliveries go before the server', () => {
+  expect(getPriority(temporal.pid)).toBe(BACKGROUND_NICENESS);
 });
 
 test('a killed server is restarted and keeps its workflows', async () => {

@@ -1,7 +1,6 @@
-import { setPriority } from 'node:os';
 import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
 import { Drain } from '../services/platform/process/drain.ts';
-import { BACKGROUND_NICENESS } from '../services/platform/process/niceness.ts';
+import { yieldToRequests } from '../services/platform/process/niceness.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { runProcess } from '../services/platform/process/run-process.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
@@ -11,8 +10,7 @@ import { startWorker } from './worker.ts';
 
 /** The worker as a separate process. The services and Temporal run elsewhere. */
 await runProcess('worker', async () => {
-  // Before anything starts threads, which have the niceness of the one that starts them.
-  setPriority(BACKGROUND_NICENESS);
+  yieldToRequests();
   const config = readConfig(process.env, {
     required: ['SERVICES_URL', 'TEMPORAL_ADDRESS'],
     oneOf: ['SERVICE_TOKEN', 'RPC_TLS_CERT_PATH'],

@@ -24,7 +24,7 @@ export interface ChildCommand {
   readonly env: NodeJS.ProcessEnv;
   /** Default: the user of this process. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
-  /** From 0, the default, to 19: the lowest scheduling priority. */
+  /** How much lower its scheduling priority is than that of this process: 0, the default, to 19. */
   readonly niceness?: number;
   /** Signals to stop it with, in order; SIGKILL follows the last one. Default: SIGTERM, 10 s. */
   readonly stopSteps?: readonly StopStep[];

@@ -47,7 +47,7 @@ interface TemporalOptions {
   readonly serverArguments?: readonly string[];
   /** Whether its state must survive a kill. If not, the server does not wait for the disk. Default: true. */
   readonly durable?: boolean;
-  /** Default: that of this process. */
+  /** How much nicer it is than this process. Default: 0. */
   readonly niceness?: number;
 }
 

@@ -10,17 +10,18 @@ import { scrape } from '../support/scrape.ts';
 it('a separate worker reports its health, even while Temporal and the services are unavailable', async () => {
   const port = await findFreePort();
   const opsUrl = `http://127.0.0.1:${port}`;
-  const { child, exited } = startRuntime('workflows/main.ts', {
+  const settings = {
     SERVICES_URL: 'http://127.0.0.1:1',
     SERVICE_TOKEN: 'token',
     TEMPORAL_ADDRESS: '127.0.0.1:1',
     OPS_PORT: `${port}`,
-  });
+  };
+  const { child, exited } = startRuntime('workflows/main.ts', settings, { via: ['nice', '-n', '5'] });
   await vi.waitFor(() => fetch(`${opsUrl}/healthz`), { timeout: 60_000, interval: 100 });
   const ready = await fetch(`${opsUrl}/readyz`);
   expect([ready.status, await ready.json()]).toEqual([503, { status: 'not ready', temporal: 'unavailable' }]);
-  // On a full machine, requests and first attempts of deliveries go before retries.
-  expect(getPriority(child.pid)).toBe(BACKGROUND_NICENESS);
+  // On a full machine, requests and first attempts of deliveries go before retries; an operator may lower it further.
+  expect(getPriority(child.pid)).toBe(getPriority() + 5 + BACKGROUND_NICENESS);
   const scraped = await scrape(opsUrl);
   expect(scraped('payments_temporal_up')).toBe(0);
   expect(scraped('payments_workflow_command_errors_total{kind="CLAIM"}')).toBe(0);

@@ -25,7 +25,7 @@ const RUNS: readonly Run[] = [
   { name: '200/s beside 20/s that hang', load: { perSecond: 200 }, hanging: 20 },
 ];
 const NO_WORK: DatabaseWork = { transactions: 0, walFlushes: 0 };
-/** The work of a start. */
+/** Time to finish what a start leaves to do. */
 const START_MS = 20_000;
 const MOST_WAIT_MS = 120_000;
 /** Time to finish what follows an arrival: recording it, and Temporal's own work. */
@@ -47,7 +47,7 @@ export async function benchWebhooks(): Promise<void> {
   );
   await using stack = new AsyncDisposableStack();
   const bench = await startDeliveryBench(stack);
-  // Before the first event: what a run leaves behind is worked off for a minute.
+  // Before the first event, because the system stays busy for up to a minute after a run.
   await delay(START_MS);
   const idle = await idleWorkPerSecond(bench.system.databaseUrl);
   await measure(bench, WARM_UP, NO_WORK);

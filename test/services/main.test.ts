@@ -43,7 +43,7 @@ test('two processes that start together on an empty database migrate it once, se
   ]);
 });
 
-test('a process that is told to stop answers the calls in progress before it exits', async () => {
+test('on SIGTERM, a process finishes the calls in progress before it exits', async () => {
   const databaseUrl = await createTestDatabase();
   const [port, ops] = [await findFreePort(), await findFreePort()];
   const { token, entry } = newServiceToken('test');

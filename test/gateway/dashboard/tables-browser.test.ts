@@ -35,7 +35,8 @@ const KINDS_WITH_TABLES = [
 /** The newest product has no offers yet. */
 const MOST_OF_A_KIND = 2;
 
-const LONGER_WORDS = ['pt-BR'] as const;
+/** Its words are longer. */
+const WIDER_LANGUAGE = ['pt-BR'] as const;
 
 let fixture: DeliveriesFixture;
 let admin: Visitor;
@@ -76,7 +77,7 @@ it('no table scrolls sideways or splits an id, an amount, a date or a word', asy
   for (const path of queue) {
     const kind = kindOf(path);
     // A second page of a kind has other data under the same words.
-    for (const language of seen.has(kind) ? LONGER_WORDS : LANGUAGES) {
+    for (const language of seen.has(kind) ? WIDER_LANGUAGE : LANGUAGES) {
       await context.addCookies([{ name: LANGUAGE_COOKIE, value: language, url: fixture.baseUrl }]);
       await page.goto(path);
       for (const found of await tableFaults(page)) faults.push(`${kind} ${language}: ${found}`);

@@ -9,7 +9,16 @@ import { newKey, type TestHarness } from '../../support/harness.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
-testList('ListProducts', 'catalog', productList, [['', 'product_newest']]);
+testList(
+  'ListProducts',
+  'catalog',
+  productList,
+  [
+    ['', 'product_newest'],
+    ['status', 'product_status'],
+  ],
+  'catalog.product',
+);
 
 /** The list of products, for the list suite. */
 function productList(harness: TestHarness): ListSubject {

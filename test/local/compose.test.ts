@@ -210,6 +210,12 @@ test('Prometheus scrapes the operations port of every runtime and the disks, and
   const volumesOf = (name: string) => containers[name]!.volumes!.map((volume) => volume.split(':')[0]!);
   const written = ['postgres', 'prometheus'].flatMap(volumesOf).filter((volume) => !volume.startsWith('./'));
   expect(volumesOf('node-exporter')).toEqual(written);
+  const watched = containers['node-exporter']!.volumes!.map((volume) => volume.split(':')[1]!);
+  // Docker mounts these from its own disk into every container.
+  const others = ['/etc/hosts', '/etc/hostname', '/etc/resolv.conf'];
+  const exporter = containers['node-exporter']!.command!.join(' ');
+  const [, include] = /--collector\.filesystem\.mount-points-include=(\S+)/.exec(exporter)!;
+  expect([...watched, ...others].filter((path) => new RegExp(include!).test(path))).toEqual(watched);
   expect(scrape_configs[1].static_configs[0].targets).toEqual(['node-exporter:9100']);
   for (const name of names) {
     expect(containers[name]!.environment).toMatchObject({ HOST: '0.0.0.0' });

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
+import { Failure, reasonOf } from '../shell/failures.ts';
 import { html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { ID, type Outcome } from '../shell/pages.ts';
@@ -32,7 +32,7 @@ export function requestAdvanceAction(pages: Pages): void {
       const { advanceRequest } = await view.clients.advances.requestAdvance({ idempotencyKey: key, quoteId });
       return { redirect: `/advances/${advanceRequest!.id}`, notice: 'requested' };
     } catch (error) {
-      return refusedOutcome(error, { amount, until });
+      return refusedOutcome(view, quoteId, error, { amount, until });
     }
   });
 }
@@ -46,10 +46,18 @@ function confirmPage(view: View, quote: QuoteToRequest, confirmed: string): Page
   return { title: t.confirmTitle, status: 422, body };
 }
 
-function refusedOutcome(error: unknown, typed: Record<string, string>): Outcome {
-  const { reason = '', metadata = {} } = errorInfoOf(error) ?? {};
-  if (reason === 'QUOTE_ALREADY_REQUESTED' && metadata.advanceRequestId) {
-    return { redirect: `/advances/${metadata.advanceRequestId}`, notice: 'already' };
+async function refusedOutcome(
+  view: View,
+  quoteId: string,
+  error: unknown,
+  typed: Record<string, string>,
+): Promise<Outcome> {
+  const reason = reasonOf(error) ?? '';
+  if (reason === 'QUOTE_ALREADY_REQUESTED') {
+    const { advanceRequestId } = await view.clients.advances.getAdvanceQuote({ quoteId });
+    // The other call has claimed the quote and not made the request yet.
+    if (advanceRequestId === undefined) throw Failure.of(409, 'inUse', error);
+    return { redirect: `/advances/${advanceRequestId}`, notice: 'already' };
   }
   if (!Object.hasOwn(advancesTexts.en.refused, reason)) throw error;
   return { redirect: `/advances/new?${new URLSearchParams({ ...typed, refused: reason })}` };

@@ -151,6 +151,21 @@ describe('a quote', () => {
     expect(textOf(late.document.querySelector('.notice'))).toContain('has already been requested');
   });
 
+  it('that someone else is requesting says so, as there is no request to show yet', async () => {
+    const { funds, visitor, requests, quote } = await seller();
+    const shown = await quote();
+    // As between the claim of the quote by another call and its request.
+    await sqlOf(
+      fixture.harness,
+      `update advances.quote set requested_by = 'another' where merchant_id = $1`,
+      [funds.tenant.merchantId],
+    );
+    const late = await visitor.submit(shown, take, EVERYTHING);
+    expect(late.status).toBe(409);
+    expect(textOf(late.document.querySelector('main'))).toContain('This operation is already in progress');
+    expect(await requests()).toEqual([]);
+  });
+
   it('that expired, changed or does not exist gets a clear message, and keeps the submitted values', async () => {
     const { funds, visitor, home, requests, quote } = await seller();
     const says = (page: SeenPage) => textOf(page.document.querySelector('.notice.bad'));

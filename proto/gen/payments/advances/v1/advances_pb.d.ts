@@ -1788,8 +1788,9 @@ export declare const AdvanceService: GenService<{
   /**
    * Requests the quoted advance and reserves its installments. NOT_FOUND (QUOTE_NOT_FOUND); FAILED_PRECONDITION
    * (QUOTE_EXPIRED); (QUOTE_STALE) when a covered installment has changed or is due; (QUOTE_ALREADY_REQUESTED) when a
-   * call with another key has requested the quote, with its request in the metadata. Of concurrent calls one succeeds.
-   * A call that fails halfway is completed within a minute; repeating it with its key returns the request.
+   * call with another key has requested the quote, with its request in the metadata. While that call is running, the
+   * request is NOT_FOUND. Of concurrent calls one succeeds. A call that fails halfway is completed within a minute;
+   * repeating it with its key returns the request.
    *
    * @generated from rpc payments.advances.v1.AdvanceService.RequestAdvance
    */

@@ -149,25 +149,30 @@ type AdvanceableReadRow = { schedule_id: string } & (
 export const selectAdvanceableInstallments = prepareRead<
   Tenant & { readonly today: CivilDate; readonly to: CivilDate | undefined; readonly limit: number },
   AdvanceableReadRow
->((parameters) =>
-  db
+>((parameters) => {
+  let free = db
+    .selectFrom('funds.installment')
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'))
+    .where('status', '=', sql.lit('SCHEDULED'))
+    .where('reserved_for', 'is', null)
+    .where('remaining_minor', '>', sql<bigint>`0`)
+    .where('date', '>', parameters('today'));
+  if (parameters.has('to')) free = free.where('date', '<=', parameters('to'));
+  // Limited before the join, which would read and sort all of them.
+  const nearest = free
+    .select(['id', 'version', 'date', 'remaining_minor'])
+    .orderBy('date')
+    .orderBy('id')
+    .limit(parameters('limit'));
+  return db
     .selectFrom('funds.account as account')
-    .leftJoin('funds.installment as installment', (join) => {
-      const free = join
-        .onRef('installment.merchant_id', '=', 'account.merchant_id')
-        .onRef('installment.environment', '=', 'account.environment')
-        .on('installment.status', '=', sql.lit('SCHEDULED'))
-        .on('installment.reserved_for', 'is', null)
-        .on('installment.remaining_minor', '>', sql<bigint>`0`)
-        .on('installment.date', '>', parameters('today'));
-      return parameters.has('to') ? free.on('installment.date', '<=', parameters('to')) : free;
-    })
+    .leftJoin(nearest.as('installment'), (join) => join.onTrue())
     .where('account.merchant_id', '=', parameters('merchantId'))
     .where('account.environment', '=', parameters('environment'))
     .select(['account.schedule_id', 'installment.id', 'installment.version', 'installment.date'])
     .select('installment.remaining_minor')
     .orderBy('installment.date')
     .orderBy('installment.id')
-    .limit(parameters('limit'))
-    .compile(),
-);
+    .compile();
+});

@@ -7,13 +7,16 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import type { TestHarness } from '../../support/harness.ts';
+import { startListHarness } from '../../support/list-suite.ts';
+import { planOf } from '../../support/list-walk.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
 let harness: TestHarness;
+const statements: string[] = [];
 beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
+  harness = await startListHarness('funds', statements);
 });
 afterAll(() => harness.close());
 
@@ -138,5 +141,14 @@ describe('reads of funds', () => {
     const stranger = newFunds();
     const none = await stranger.client.listAdvanceableInstallments(stranger.tenant);
     expect(none).toMatchObject({ installments: [], scheduleId: '' });
+  });
+
+  it('reads no more of what an advance can cover than it returns', async () => {
+    const { client, tenant } = newFunds();
+    statements.length = 0;
+    await client.listAdvanceableInstallments({ ...tenant, toDate: '2099-12-31' });
+    expect(statements).toHaveLength(1);
+    const plan = await planOf(harness, statements[0]!);
+    expect(plan).toMatch(/Limit .*\n *-> {2}Index Scan using installment_free /);
   });
 });

@@ -2,6 +2,7 @@ import { benchCaseLists } from './case-lists-bench.ts';
 import { benchFundsReads } from './funds-bench.ts';
 import { benchGrowth } from './growth-bench.ts';
 import { benchHosts } from './hosts-bench.ts';
+import { benchLists } from './lists-bench.ts';
 import { benchOverload } from './overload-bench.ts';
 import { benchOwners } from './owners-bench.ts';
 import { benchPublish } from './publish-bench.ts';
@@ -25,6 +26,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   growth: benchGrowth,
   size: async () => {
     await benchCaseLists();
+    await benchLists();
     await benchFundsReads();
   },
   hosts: benchHosts,

@@ -115,6 +115,8 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
       funds.listSales({ ...named(merchant.tenant), pageSize: 50, status: SaleStatus.BLOCKED }),
     'statement, the last 200 days': (merchant: Merchant) =>
       funds.listMovements({ ...named(merchant.tenant), pageSize: 50, fromDate: addDays(today, -200) }),
+    'what an advance can cover': (merchant: Merchant) =>
+      funds.listAdvanceableInstallments(named(merchant.tenant)),
     balance: (merchant: Merchant) => funds.getBalance(named(merchant.tenant)),
     'calendar, this month': (merchant: Merchant) => funds.getReleaseCalendar(named(merchant.tenant)),
     'calendar, in three months': (merchant: Merchant) =>

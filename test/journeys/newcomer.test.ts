@@ -1,29 +1,44 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { createGrpcTransport } from '@connectrpc/connect-node';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { writeDemoTenant } from '../../local/demo/demo-data.ts';
 import type { DemoFile } from '../../local/demo/demo-file.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { textTable } from '../../local/text-table.ts';
+import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { startWholeSystem, temporaryDataDir, type WholeSystem } from '../contract/whole-system.ts';
 import { minorOf, readCsv, sumOf } from '../gateway/dashboard/exports/read-csv.ts';
 import { sharedChromium } from '../support/chromium.ts';
+import { bearer } from '../support/harness.ts';
 import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 /** The first minutes with `npm start`: counts every command and click, and prints how long it took. */
 
 const MOST_STEPS = 10;
+const SALES_ONLY = { sales: 40, refundCases: 0, pastAdvances: 0, openAdvances: 0 };
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 const data = temporaryDataDir();
 let system: WholeSystem;
 let demo: DemoFile;
 beforeAll(async () => {
-  system = await startWholeSystem(data.path, testWorkflowBundles(), '--small-demo-data');
-  demo = JSON.parse(readFileSync(join(data.path, 'demo.json'), 'utf8'));
+  const demoFile = join(data.path, 'demo.json');
+  const merchant = { merchantId: randomUUID() };
+  // With merchants in the file, `npm start` writes no demo data: these journeys need only sales, and only in live.
+  const merchants = { live: merchant, sandbox: merchant, other: { merchantId: randomUUID() } };
+  writeFileSync(demoFile, JSON.stringify(merchants));
+  system = await startWholeSystem(data.path, testWorkflowBundles());
+  demo = JSON.parse(readFileSync(demoFile, 'utf8'));
+  const { baseUrl, token } = system.grpc;
+  const transport = createGrpcTransport({ baseUrl, interceptors: [bearer(token)] });
+  const tenant = { ...merchant, environment: Environment.LIVE };
+  await writeDemoTenant(transport, tenant, new Date(), SALES_ONLY);
 }, 600_000);
 afterAll(async () => {
   await system?.[Symbol.asyncDispose]();

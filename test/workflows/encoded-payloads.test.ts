@@ -14,6 +14,7 @@ import { workflowId, workflowType } from '../../services/contracts/refunds/refun
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createDataConverter, type PayloadConfig } from '../../workflows/temporal/data-converter.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
+import { bundleFile, workflowBundleOf } from '../../workflows/workflow-bundle.ts';
 import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes-fixture.ts';
 import { newTenant } from '../support/harness.ts';
 import type { Program } from '../support/program.ts';
@@ -32,6 +33,7 @@ beforeAll(async () => {
   [webhooks, temporal] = await Promise.all([
     startLanesFixture({ WEBHOOK_SCHEDULE_SANDBOX: `0s${',200ms'.repeat(50)}` }),
     createTestNamespace(),
+    bundleForCodecs(),
   ]);
 }, TEMPORAL_START_MS);
 afterAll(async () => {
@@ -39,6 +41,12 @@ afterAll(async () => {
   await temporal?.[Symbol.asyncDispose]();
   if (folder) await rm(folder, { recursive: true });
 });
+
+/** Bundles the workflow code that encodes failures, once for all workers: as a worker without WORKFLOW_BUNDLE_DIR does. */
+async function bundleForCodecs(): Promise<void> {
+  const bundle = await workflowBundleOf({ TEMPORAL_PAYLOAD_KEYS_PATH: folder });
+  await writeFile(join(folder, bundleFile(true)), (bundle as { code: string }).code);
+}
 
 /** The worker as operators run it, until the test ends or it is stopped. */
 async function startWorker(namespace: TestNamespace, settings: Record<string, string>): Promise<Program> {
@@ -49,6 +57,7 @@ async function startWorker(namespace: TestNamespace, settings: Record<string, st
     TEMPORAL_ADDRESS: namespace.address,
     TEMPORAL_NAMESPACE: namespace.namespace,
     OPS_PORT: `${port}`,
+    WORKFLOW_BUNDLE_DIR: folder,
     ...settings,
   });
   const ready = async () => expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200);

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import type { Client } from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -13,7 +12,7 @@ import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { createTestDatabase, newTenant, testConfig } from '../support/harness.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
-import { startRuntime } from '../support/runtime-process.ts';
+import { type Program, startProgram } from '../support/program.ts';
 import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { lockWaits, openSession } from '../support/sql.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
@@ -28,13 +27,21 @@ select 1 from pg_stat_activity
  where datname = current_database() and wait_event_type = 'Lock'
    and query not like '%delete from platform.idempotency_record%'`;
 
+const stack = new AsyncDisposableStack();
+let crashable: Crashable;
+beforeAll(async () => {
+  crashable = await startCrashable();
+}, CRASH_TEST_MS);
+afterAll(() => stack.disposeAsync());
+beforeEach(() => crashable.startServices(), CRASH_TEST_MS);
+
 /** Services as a process that can be killed, behind a gateway; proxies stand before both the services and PostgreSQL. */
 async function startCrashable() {
   const databaseUrl = await createTestDatabase();
-  const database = await connect(databaseUrl);
-  const toDatabase = await startProxy(Number(new URL(databaseUrl).port));
+  const database = stack.use(await openSession(databaseUrl));
+  const toDatabase = stack.use(await startLossyProxy(Number(new URL(databaseUrl).port)));
   const servicesPort = await findFreePort();
-  const toServices = await startProxy(servicesPort);
+  const toServices = stack.use(await startLossyProxy(servicesPort));
   const { token, entry } = newServiceToken('test');
   const settings = {
     DATABASE_URL: withPort(databaseUrl, toDatabase.port),
@@ -43,32 +50,27 @@ async function startCrashable() {
     ...newKeyRings(),
     SERVICE_TOKENS: entry,
   };
-  const startServices = async () => {
-    const services = startRuntime('services/main.ts', settings);
-    await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
-    return services.kill;
+  let services: Program | undefined;
+  const kill = async () => {
+    await services?.kill();
+    services = undefined;
   };
+  /** Unless they are running. */
+  const startServices = async () => {
+    if (services) return;
+    services = startProgram('services/main.ts', settings);
+    await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
+  };
+  stack.defer(kill);
   const transport = remoteTransport(`http://127.0.0.1:${toServices.port}`, token);
   const logger = createLogger('silent');
   const app = createGateway({ environment: 'live', config: testConfig(), transport, logger });
-  onTestFinished(() => app.close());
+  stack.defer(() => app.close());
   const port = await listenOnFreePort(app);
-  return { databaseUrl, database, toDatabase, toServices, startServices, transport, port };
+  return { databaseUrl, database, toDatabase, toServices, startServices, kill, transport, port };
 }
 
 type Crashable = Awaited<ReturnType<typeof startCrashable>>;
-
-async function connect(databaseUrl: string): Promise<Client> {
-  const client = await openSession(databaseUrl);
-  onTestFinished(() => client.end());
-  return client;
-}
-
-async function startProxy(upstreamPort: number): Promise<LossyProxy> {
-  const proxy = await startLossyProxy(upstreamPort);
-  onTestFinished(() => proxy[Symbol.asyncDispose]());
-  return proxy;
-}
 
 function withPort(url: string, port: number): string {
   const other = new URL(url);
@@ -102,6 +104,7 @@ async function twoWrites({ database, transport, port }: Crashable) {
   const count = async (table: string) =>
     (await database.query(`select 1 from ${table} where merchant_id = $1`, [tenant.merchantId])).rowCount;
   return {
+    merchantId: tenant.merchantId,
     /** Makes the gateway cache the key, so that only the creation itself is in progress. */
     warmUp: () => call(port, PATH, { key }),
     create: () => call(port, PATH, { key, body, headers: { 'idempotency-key': 'the-same' } }),
@@ -137,15 +140,13 @@ test.each<[moment: string, lose: (crashable: Crashable) => LossyProxy]>([
 ])(
   'writes of services that were killed when they %s are replayed',
   async (_moment, lose) => {
-    const crashable = await startCrashable();
-    const kill = await crashable.startServices();
-    const { warmUp, create, open, made } = await twoWrites(crashable);
+    const { merchantId, warmUp, create, open, made } = await twoWrites(crashable);
     await warmUp();
     const proxy = lose(crashable);
     const lost = Promise.allSettled([create(), open()]);
     await expect.poll(() => proxy.losses, { timeout: 40_000 }).toBe(2);
     await expect.poll(made).toEqual([1, 1]);
-    await kill();
+    await crashable.kill();
     const [unanswered, unopened] = await lost;
     expectProblem((unanswered as PromiseFulfilledResult<Answer>).value, 'SERVICE_UNAVAILABLE');
     expect(unopened.status).toBe('rejected');
@@ -158,7 +159,9 @@ test.each<[moment: string, lose: (crashable: Crashable) => LossyProxy]>([
     const opened = await open();
     expect(opened.replayed).toBe('true');
     const { rows } = await crashable.database.query(
-      'select (select id from webhooks.subscription), (select id from refunds.refund_case) as case_id',
+      `select (select id from webhooks.subscription where merchant_id = $1),
+              (select id from refunds.refund_case where merchant_id = $1) as case_id`,
+      [merchantId],
     );
     expect([first.json.id, opened.refundCase.id]).toEqual([rows[0].id, rows[0].case_id]);
     expect(await made()).toEqual([1, 1]);
@@ -169,11 +172,9 @@ test.each<[moment: string, lose: (crashable: Crashable) => LossyProxy]>([
 test(
   'writes of services that were killed before the commit happen once when repeated',
   async () => {
-    const crashable = await startCrashable();
-    const kill = await crashable.startServices();
     const { warmUp, create, open, made } = await twoWrites(crashable);
     await warmUp();
-    const lock = await connect(crashable.databaseUrl);
+    await using lock = await openSession(crashable.databaseUrl);
     await lock.query('begin');
     await lock.query('lock table platform.idempotency_record in exclusive mode');
     const lost = Promise.allSettled([create(), open()]);
@@ -183,7 +184,7 @@ test(
       throw new Error(`the writes ended before they could be killed: ${inspect(ends)}`);
     });
     await Promise.race([expect.poll(waitingWrites).toBe(2), endedEarly]);
-    await kill();
+    await crashable.kill();
     await lost;
 
     // The lock is still held, and PostgreSQL aborts transactions whose clients are gone.

@@ -6,6 +6,7 @@ import { findFreePort } from '../../local/ports.ts';
 import { BACKGROUND_NICENESS } from '../../services/platform/process/niceness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { scrape } from '../support/scrape.ts';
+import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 it('a separate worker reports its health, even while Temporal and the services are unavailable', async () => {
   const port = await findFreePort();
@@ -14,6 +15,7 @@ it('a separate worker reports its health, even while Temporal and the services a
     SERVICES_URL: 'http://127.0.0.1:1',
     SERVICE_TOKEN: 'token',
     TEMPORAL_ADDRESS: '127.0.0.1:1',
+    ...testWorkflowBundles(),
     OPS_PORT: `${port}`,
   };
   const { child, exited } = startRuntime('workflows/main.ts', settings, { via: ['nice', '-n', '5'] });

@@ -153,7 +153,8 @@ test('a finance person reconciles a month to the cent with the CSV files in at m
   const person = await Person.withBrowser();
   const { page } = person;
   await person.signIn();
-  await person.click(page.getByRole('link', { name: 'Live' }).first());
+  const ofMerchant = page.locator(`a[href^="/live/${demo.live.merchantId}"]`);
+  await person.click(ofMerchant.filter({ hasText: 'Live' }).first());
   await person.click(page.getByRole('link', { name: 'Receivables', exact: true }));
   await person.click(page.getByRole('link', { name: 'Reconcile' }));
   const [from, to] = monthBefore(new Date());

@@ -72,7 +72,9 @@ describe('a limit of attempts in flight', () => {
     }
     held.release(200);
     await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(Array(8).fill('SUCCEEDED')));
-    expect(endpoint.eventIds).toEqual(events);
+    // The first three are sent at once, each by a connection of its own.
+    const withFirstSorted = (ids: readonly string[]) => [...ids.slice(0, 3).toSorted(), ...ids.slice(3)];
+    expect(withFirstSorted(endpoint.eventIds)).toEqual(withFirstSorted(events));
   });
 
   it('is also a limit of connections: an attempt that follows another uses the same one', async () => {

@@ -10,7 +10,7 @@ import {
 import { addDays, civilDateAt } from '../../services/platform/civil-date.ts';
 import { environmentEnum, type Tenant } from '../../services/platform/tenant.ts';
 import { startBenchServices } from './bench-services.ts';
-import { seedManyCases } from './seed-many-cases.ts';
+import { REFUND_CASES, seedList } from './seed-lists.ts';
 import { compareSizes, FEW_ROWS, MANY_ROWS, prepareStatistics } from './size-comparison.ts';
 
 const HEADINGS = ['', `${FEW_ROWS} cases`, `${MANY_ROWS} cases`, 'ratio', ''];
@@ -87,7 +87,7 @@ const uuidOf = (text: string) =>
 async function merchantWith(count: number, databaseUrl: string): Promise<Merchant> {
   const tenant: Tenant = { merchantId: randomUUID(), environment: 'live' };
   const startedAt = performance.now();
-  await seedManyCases(databaseUrl, tenant, count);
+  await seedList(databaseUrl, REFUND_CASES, tenant, count);
   console.log(`${count} cases inserted in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   return { tenant, count };
 }

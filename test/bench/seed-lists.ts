@@ -7,6 +7,20 @@ const INSERT_AT_ONCE = 500_000;
 const AGE = `lateral (select interval '1000 days' * (($5::int - n) / $5::float8) as age),
        lateral (select date_trunc('milliseconds', now() - age) as at)`;
 
+/** Nine in ten have succeeded; the newest twenty await the merchant. */
+export const REFUND_CASES = `
+insert into refunds.refund_case
+  (merchant_id, environment, id, payment_intent_id, order_id, amount_minor, status, initiator, approval_mode, blocked_by,
+   evidence_count, reason, merchant_review_deadline_at, executions, processing_started_at, requested_at, status_changed_at,
+   updated_at)
+select $1, $2, uuidv7(-age), md5(n::text)::uuid, md5('order' || n)::uuid, n, status,
+       case when n % 7 = 0 and status not in ('REJECTED', 'MERCHANT_REVIEW') then 'MERCHANT' else 'CUSTOMER' end,
+       'INSTANT', '{}', 0, 'bench', case status when 'MERCHANT_REVIEW' then at + interval '7 days' end,
+       1, case when status in ('SUCCEEDED', 'FAILED') then at end, at, at, at
+  from generate_series($3::int, $4::int) as n, ${AGE},
+       lateral (select case when n > $5 - 20 then 'MERCHANT_REVIEW'
+                            when n % 20 = 7 then 'REJECTED' when n % 20 = 11 then 'FAILED' else 'SUCCEEDED' end as status)`;
+
 /** One in ten is archived; the oldest twenty are drafts. */
 const PRODUCTS = `
 insert into catalog.product
@@ -35,6 +49,7 @@ select $1, $2, uuidv7(-age), md5(n::text)::uuid, md5('sale' || n)::uuid, 100, 'G
   from generate_series($3::int, $4::int) as n, ${AGE},
        lateral (select case when n <= 20 or n > $5 - 20 then null when n % 1000 = 7 then 'LOST' else 'WON' end as outcome)`;
 
+/** What is inserted for each list that `lists-bench.ts` measures. */
 export const SEEDED = {
   products: PRODUCTS,
   'advance requests': ADVANCE_REQUESTS,

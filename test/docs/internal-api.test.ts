@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { COMPILER_FLAGS } from '../../local/temporal/temporal-build.ts';
 import { makeFolder } from '../local/temporary-data-folder.ts';
+import { GOFLAGS } from '../support/go-flags.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = readFileSync(join(ROOT, 'docs/internal-api.md'), 'utf8');
 /** Go compiles gRPC for the client, when nothing is in its cache. */
 const BUILD_MS = 600_000;
-/** As the Temporal server is compiled: so Go's own packages are in its cache. */
-const GOFLAGS = COMPILER_FLAGS.map((flag) => `'${flag}'`).join(' ');
 
 let harness: TestHarness;
 let folder: ReturnType<typeof makeFolder>;

@@ -132,8 +132,9 @@ test('ids have a single spelling, and anything else is a 404', async () => {
       const mine = own[environmentOf(target)].ids;
       for (const name of parametersOf(target)) {
         const ways = written(mine[name]!);
-        const asBefore = probed.has(`${target.method} ${name}`);
-        probed.add(`${target.method} ${name}`);
+        // One hook reads every id: after the first, each gets some of the ways.
+        const asBefore = probed.has(target.method);
+        probed.add(target.method);
         for (const id of asBefore ? someOf(ways, turn, 3) : ways) {
           const { status } = await come(target, { ...mine, [name]: id }, mine);
           expect(status, `${nameOf(target)} ${id}`).toBe(404);
@@ -173,15 +174,11 @@ test('no query breaks a page or appears in it unescaped', async () => {
     for (const [name, property] of Object.entries(target.query?.properties ?? {})) {
       const queries = queriesWith(name);
       const asBefore = `${name} ${JSON.stringify(property)}`;
-      await expectUnbroken(visitor, address, probed.has(asBefore) ? someOf(queries, turn, 6) : queries);
+      await expectUnbroken(visitor, address, probed.has(asBefore) ? someOf(queries, turn, 2) : queries);
       probed.add(asBefore);
     }
-    await expectUnbroken(visitor, address, [
-      'a=b&'.repeat(2_000),
-      'notice=constructor',
-      '__proto__[x]=1',
-      '%00',
-    ]);
+    const ofEveryPage = ['a=b&'.repeat(2_000), 'notice=constructor', '__proto__[x]=1', '%00'];
+    await expectUnbroken(visitor, address, someOf(ofEveryPage, turn, 1));
   }
 });
 

@@ -57,19 +57,19 @@ test('no value entered in a form breaks it or appears in a page unescaped', asyn
   const probed = new Set<unknown>();
   let turn = 0;
   for (const target of actions()) {
-    // Many actions share a form, so later ones get fewer of the values.
-    const count = probed.has(target.form) ? 3 : 11;
+    // Many actions share a form, so each later one gets a single value in each field.
+    const isKnown = probed.has(target.form);
     probed.add(target.form);
     for (const name of Object.keys(target.form?.properties ?? {})) {
       turn += 1;
-      const values = someOf(HOSTILE, turn, count);
+      const values = someOf(HOSTILE, turn, isKnown ? 1 : 11);
       const sent = values.map(async (value) => {
         const { visitor, address, form } = permitted(target, worlds);
         const { status } = await send(visitor, address, { ...form, [name]: value });
         expect(UNBROKEN, `${nameOf(target)} ${name}=${value}`).toContain(status);
       });
       const all = [`${name}=a&${name}=b`, `${name}[x]=1`, `${name}=%ED%A0%80`, `__proto__=1&${name}=%`];
-      const odd = someOf(all, turn, 2);
+      const odd = someOf(all, turn, isKnown ? 0 : 1);
       const oddly = odd.map(async (text) => {
         const { visitor, address, form } = permitted(target, worlds);
         const { [name]: _, ...rest } = form as Record<string, string>;

@@ -53,7 +53,7 @@ describe('the reference', () => {
       if (message.type() === 'error') complaints.push(message.text());
     });
     page.on('pageerror', (error) => complaints.push(String(error)));
-    await page.goto(`${origin}/docs`);
+    await page.goto(`${origin}/docs/`);
     for (const group of GROUPS) await page.getByRole('button', { name: `Open Group - ${group}` }).click();
   });
   afterAll(async () => {
@@ -121,22 +121,6 @@ describe('the reference', () => {
     for (const id of links) expect(await page.locator(`[id$="${id}"]`).count(), id).toBeGreaterThan(0);
   });
 
-  it('has the same headings and fitting tables in Portuguese, found by its search, and leads back to English', async () => {
-    await page.getByRole('link', { name: 'Em português' }).first().click();
-    await page.getByRole('heading', { name: 'Primeiros passos' }).waitFor();
-    await expectFittingTables();
-    const { info } = (await call(gateways.ports.live, '/docs/pt-br/openapi.json')).json;
-    for (const id of linksIn(info.description)) {
-      expect(await page.locator(`[id$="${id}"]`).count(), id).toBeGreaterThan(0);
-    }
-    await page.goto(`${origin}/docs/pt-br/#description/na-sua-propria-maquina`);
-    const heading = page.getByRole('heading', { name: 'Na sua própria máquina' });
-    await expect.poll(async () => (await heading.boundingBox())?.y).toBeLessThan(1_000);
-    await expectSearchToFind('Duplicidade e ordem');
-    await page.getByRole('link', { name: 'In English' }).first().click();
-    await page.getByRole('heading', { name: 'Getting started' }).waitFor();
-  });
-
   it.each(['/docs/errors', '/docs/pt-br/errors'])('has fitting tables at %s', async (path) => {
     const other = await (await sharedChromium()).newPage({ viewport: VIEWPORT });
     await other.goto(origin + path);
@@ -161,11 +145,6 @@ describe('the reference', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('sends no requests to other hosts and follows its own policy', () => {
-    expect(foreign).toEqual([]);
-    expect(complaints).toEqual([]);
-  });
-
   it('links to the entry of an error', async () => {
     await page.goto(`${origin}/docs/#description/codes`);
     const link = page.getByRole('link', { name: 'RATE_LIMITED' }).first();
@@ -173,6 +152,26 @@ describe('the reference', () => {
     await page.getByRole('heading', { name: 'RATE_LIMITED' }).waitFor();
     await page.getByRole('link', { name: 'Back to the reference' }).click();
     await page.getByRole('heading', { name: 'Getting started' }).waitFor();
+  });
+
+  it('has the same headings and fitting tables in Portuguese, found by its search, and leads back to English', async () => {
+    await page.getByRole('link', { name: 'Em português' }).first().click();
+    await page.getByRole('heading', { name: 'Primeiros passos' }).waitFor();
+    await expectFittingTables();
+    const { info } = (await call(gateways.ports.live, '/docs/pt-br/openapi.json')).json;
+    for (const id of linksIn(info.description)) {
+      expect(await page.locator(`[id$="${id}"]`).count(), id).toBeGreaterThan(0);
+    }
+    await page.goto(`${origin}/docs/pt-br/#description/na-sua-propria-maquina`);
+    const heading = page.getByRole('heading', { name: 'Na sua própria máquina' });
+    await expect.poll(async () => (await heading.boundingBox())?.y).toBeLessThan(1_000);
+    await expectSearchToFind('Duplicidade e ordem');
+    const back = await page.getByRole('link', { name: 'In English' }).first().getAttribute('href');
+    expect(new URL(back!, page.url()).href).toBe(`${origin}/docs/`);
+  });
+
+  it('sends no requests to other hosts and follows its own policy', () => {
+    expect(foreign).toEqual([]);
     expect(complaints).toEqual([]);
   });
 });

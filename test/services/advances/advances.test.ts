@@ -99,22 +99,6 @@ describe('AdvanceService', () => {
     expect(sale.installments).toHaveLength(3);
   });
 
-  it('returns the same response for a repeated key, at every step', async () => {
-    const { funds, client, quote } = await merchant();
-    const ask = { ...funds.write(SOLD), maxAmountMinor: 4_800n };
-    const quoted = await client.quoteAdvance(ask);
-    expect(await client.quoteAdvance(ask)).toEqual(quoted);
-    const take = { ...funds.write(SOLD), quoteId: quoted.quote!.id };
-    const requested = await client.requestAdvance(take);
-    expect(await client.requestAdvance(take)).toEqual(requested);
-    const advanceRequestId = requested.advanceRequest!.id;
-    await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
-    const pay = { ...funds.write(SOLD), advanceRequestId };
-    const released = await client.releaseAdvance(pay);
-    expect(await client.releaseAdvance(pay)).toEqual(released);
-    expect((await quote()).installments).toHaveLength(2);
-  });
-
   it('frees the installments of a refused request, for another quote', async () => {
     const { funds, quote, request, approve, refuse } = await merchant();
     const requested = await request((await quote()).id);

@@ -91,17 +91,6 @@ describe('UpdateProduct', () => {
     expect(event).toMatchObject({ data: { name: 'Course', description: 'Ten lessons' } });
   });
 
-  it('returns the first response for a repeated key', async () => {
-    const merchant = newMerchant();
-    const { id: productId } = await merchant.draft();
-    const request = { ...merchant.write(), productId, updateMask: { paths: ['name'] }, name: 'Other' };
-    const first = await merchant.client.updateProduct(request);
-    await merchant.update(productId, ['name'], { name: 'Another' });
-    expect(await merchant.client.updateProduct(request)).toEqual(first);
-    const reused = merchant.client.updateProduct({ ...request, name: 'Third' });
-    await expectRefusal(reused, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
-  });
-
   it.each([
     ['no mask', undefined, {}, 'INVALID_ARGUMENT', 'update_mask'],
     ['an empty mask', [], { name: 'Other' }, 'UPDATE_MASK', 'update_mask'],

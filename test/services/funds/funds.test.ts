@@ -70,21 +70,6 @@ describe('FundsService', () => {
     await expectRefusal(funds.client.recordSale(twice), Code.InvalidArgument, 'INSTALLMENTS_NOT_ALLOWED');
   });
 
-  it('returns the first response for a repeated key', async () => {
-    const funds = newFunds();
-    const sale = {
-      ...funds.write(),
-      saleId: randomUUID(),
-      method: 2,
-      grossAmountMinor: 7n,
-      feesAmountMinor: 1n,
-    };
-    const first = await funds.client.recordSale({ ...sale, installments: 2 });
-    expect(await funds.client.recordSale({ ...sale, installments: 2 })).toEqual(first);
-    const other = funds.client.recordSale({ ...sale, installments: 3 });
-    await expectRefusal(other, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
-  });
-
   it('keeps amounts exact up to the bound, and refuses to let a day exceed it', async () => {
     const funds = newFunds();
     await funds.sell({ on: '2020-06-20', gross: MAX, instant: true });

@@ -166,15 +166,6 @@ describe('RetryDelivery', () => {
     });
   });
 
-  it('returns the first response for a repeated key', async () => {
-    const tenant = newTenant();
-    const deliveryId = await attempted(tenant, 500);
-    const once = request(tenant, deliveryId);
-    const first = await fixture.deliveries.retryDelivery(once);
-    await attempts.answerAll(200, tenant.merchantId);
-    expect(await fixture.deliveries.retryDelivery(once)).toEqual(first);
-  });
-
   it('is consistent with a concurrent report, whichever is first', async () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);

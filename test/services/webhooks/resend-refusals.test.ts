@@ -95,20 +95,4 @@ describe('a resend', () => {
     await fixture.goOn(begun[0]!.id);
     await period(now - 1, now, { subscriptionId });
   });
-
-  it('returns the same resend for the same key', async () => {
-    const tenant = newTenant();
-    await fixture.subscribe(tenant);
-    const event = await fixture.publish(tenant);
-    const request = {
-      ...tenant,
-      idempotencyKey: newKey(),
-      selection: { case: 'eventId' as const, value: event.id },
-    };
-    const { resend } = await fixture.deliveries.resendDeliveries(request);
-    expect((await fixture.deliveries.resendDeliveries(request)).resend).toEqual(resend);
-    expect((await fixture.deliveries.listResends(tenant)).resends).toHaveLength(1);
-    const other = fixture.deliveries.resendDeliveries({ ...request, onlyFailed: true });
-    await expectRefusal(other, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
-  });
 });

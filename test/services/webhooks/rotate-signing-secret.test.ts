@@ -133,21 +133,6 @@ describe('rotating a signing secret', () => {
     }
   });
 
-  it('rotates once per idempotency key', async () => {
-    const { reveal, rotate, stored } = await newSubscription();
-    await reveal();
-    const idempotencyKey = newKey();
-    const first = await rotate({ idempotencyKey });
-    await reveal();
-    expect(await rotate({ idempotencyKey })).toEqual(first);
-    expect(await stored()).toHaveLength(2);
-    await expectRefusal(
-      rotate({ idempotencyKey, overlapSeconds: 5 }),
-      Code.AlreadyExists,
-      'IDEMPOTENCY_KEY_REUSED',
-    );
-  });
-
   it('ends a secret that was never revealed, and keeps the one that receivers still use', async () => {
     const { reveal, rotate, stored } = await newSubscription();
     expect(endOf(await rotate())).toBeUndefined();

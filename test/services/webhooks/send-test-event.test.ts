@@ -31,17 +31,6 @@ describe('SendTestEvent', () => {
     ]);
   });
 
-  it('sends one ping per idempotency key', async () => {
-    const tenant = newTenant();
-    const { id } = await fixture.subscribe(tenant);
-    const key = newKey();
-    const eventId = await sendTestEvent(tenant, id, key);
-    expect(await sendTestEvent(tenant, id, key)).toBe(eventId);
-    expect(await sendTestEvent(tenant, id)).not.toBe(eventId);
-    await deliverAll();
-    expect(await deliveriesOf(tenant, eventId)).toHaveLength(1);
-  });
-
   it('waits while the subscription is paused, and is sent once it is resumed', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);

@@ -2,21 +2,26 @@ import { randomUUID } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { Transport } from '@connectrpc/connect';
 import { createAsyncIterable } from '@connectrpc/connect/protocol';
-import { REQUEST_ID_HEADER } from '../../../../services/platform/rpc/call-context.ts';
+import { REPLAYED_HEADER, REQUEST_ID_HEADER } from '../../../../services/platform/rpc/call-context.ts';
 
 /** A call that succeeded: its RPC, its request's id and its answer's text. */
 export interface RepeatedCall {
   readonly method: DescMethod;
   readonly requestId: string;
   readonly answer: string;
-  /** The request's id of the same call made once more, if it had an idempotency key. */
-  readonly replayRequestId: string | undefined;
+  /** The same call made once more, if it had an idempotency key: its answer's text, and whether that says it is a replay. */
+  readonly replay: { readonly answer: string; readonly isMarked: boolean } | undefined;
 }
 
 export const isKeyed = ({ input }: DescMethod) => input.fields.some(({ name }) => name === 'idempotency_key');
 
 const asText = (value: unknown) =>
   JSON.stringify(value, (_, member) => (typeof member === 'bigint' ? String(member) : member));
+
+const replayOf = (header: Headers, answer: unknown) => ({
+  answer: asText(answer),
+  isMarked: header.get(REPLAYED_HEADER) === 'true',
+});
 
 /**
  * A transport that gives each call its own request id, and makes each call with an idempotency key twice. `calls`
@@ -35,13 +40,13 @@ export function repeatingTransport(transport: Transport, calls: RepeatedCall[]):
       const answer = await act(requestId);
       // A feed has no end.
       if (!isKeyed(method)) {
-        calls.push({ method, requestId, answer: '', replayRequestId: undefined });
+        calls.push({ method, requestId, answer: '', replay: undefined });
         return answer;
       }
       const messages = await Array.fromAsync(answer.message);
-      const replayRequestId = randomUUID();
-      await Array.fromAsync((await act(replayRequestId)).message);
-      calls.push({ method, requestId, answer: asText(messages), replayRequestId });
+      const again = await act(randomUUID());
+      const replay = replayOf(again.header, await Array.fromAsync(again.message));
+      calls.push({ method, requestId, answer: asText(messages), replay });
       return { ...answer, message: createAsyncIterable(messages) };
     },
     unary: async (method, signal, timeoutMs, header, input, values) => {
@@ -52,9 +57,9 @@ export function repeatingTransport(transport: Transport, calls: RepeatedCall[]):
       };
       const requestId = randomUUID();
       const answer = await act(requestId);
-      const replayRequestId = isKeyed(method) ? randomUUID() : undefined;
-      if (replayRequestId) await act(replayRequestId);
-      calls.push({ method, requestId, answer: asText(answer.message), replayRequestId });
+      const again = isKeyed(method) ? await act(randomUUID()) : undefined;
+      const replay = again && replayOf(again.header, again.message);
+      calls.push({ method, requestId, answer: asText(answer.message), replay });
       return answer;
     },
   };

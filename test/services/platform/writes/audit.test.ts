@@ -128,6 +128,17 @@ describe('the audit trail of the scenarios', () => {
     },
   );
 
+  test.for(areas)('in %s answers each write that is repeated with its key as before', async (area) => {
+    const repeated = (await playOf(area)).calls.filter(({ replay }) => replay);
+    // An API key is shown only once.
+    const withoutKey = (answer: string) =>
+      answer.replace(/"key":"mpk_\w+","keyAbsentReason":0/, '"key":"","keyAbsentReason":1');
+    const before = repeated.map(({ method, answer }) => [method.name, withoutKey(answer), true]);
+    expect(repeated.map(({ method, replay }) => [method.name, replay!.answer, replay!.isMarked])).toEqual(
+      before,
+    );
+  });
+
   test('leaves out keys and secrets of both kinds', async () => {
     const [{ calls: ofKeys }, { calls: ofWebhooks }] = [await playOf('api-keys'), await playOf('webhooks')];
     const secrets = [...ofKeys, ...ofWebhooks].flatMap(({ answer }) => answer.match(SECRET) ?? []);

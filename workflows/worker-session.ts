@@ -43,6 +43,8 @@ export interface SessionDeps {
   readonly credentials: TemporalCredentials;
   /** Encodes payloads. Default: no encoding. */
   readonly dataConverter: DataConverter | undefined;
+  /** Whether the session keeps the Schedules. Default: true. */
+  readonly hasSchedules?: boolean;
 }
 
 /** A connection to Temporal, with the worker and the relay that use it. */
@@ -115,9 +117,10 @@ async function keepPrepared(deps: SessionDeps, connection: NativeConnection, sig
  * Missing Schedules show that Temporal is new or has lost its state: workflows that were running are started again.
  * Schedules are created after that, so that a worker which fails in between leaves them missing.
  */
-function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Promise<void> {
+async function prepareSchedules(deps: SessionDeps, connection: NativeConnection): Promise<void> {
+  if (deps.hasSchedules === false) return;
   const commands = createClient(WorkflowCommandService, deps.transport);
-  return ensureSchedules(clientOf(deps, connection), () =>
+  await ensureSchedules(clientOf(deps, connection), () =>
     commands.resendStarts({}, { timeoutMs: RESEND_TIMEOUT_MS }),
   );
 }

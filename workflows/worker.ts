@@ -19,6 +19,8 @@ export interface WorkerOptions {
   readonly logger: Logger;
   /** The bundled workflow code. Default: as configured. */
   readonly workflowBundle?: WorkflowBundleOption | undefined;
+  /** Whether it keeps the Temporal Schedules. Default: true. */
+  readonly hasSchedules?: boolean;
 }
 
 export interface PaymentsWorker {

@@ -100,7 +100,7 @@ it.each(TEMPORAL_STATES)(
       const harness = await startHarness({ ...settings, ...overrides }, undefined, url);
       await before?.(harness);
       harness.services.startWebhookLanes();
-      const worker = await startHarnessWorker(harness, temporal);
+      const worker = await startHarnessWorker(harness, temporal, { hasSchedules: true });
       let closing: Promise<void> | undefined;
       const close = async () => {
         await worker.close();

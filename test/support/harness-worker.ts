@@ -6,14 +6,21 @@ import type { TestHarness } from './harness.ts';
 import type { TestNamespace } from './temporal.ts';
 import { testWorkflowBundle } from './temporal-namespace.ts';
 
-/**
- * A worker for the services of a harness, on a namespace of Temporal.
- * @param transport to the services, with the worker's grants. Default: in the process.
- */
+interface HarnessWorkerOptions {
+  /** To the services, with the worker's grants. Default: in the process. */
+  readonly transport?: Transport;
+  /** Each runs at once, which takes longer than most tests. Default: no Schedules. */
+  readonly hasSchedules?: boolean;
+}
+
+/** A worker for the services of a harness, on a namespace of Temporal. */
 export function startHarnessWorker(
   harness: TestHarness,
   temporal: Pick<TestNamespace, 'address' | 'namespace'>,
-  transport: Transport = harness.services.transportFor(WORKER_CALLER),
+  {
+    transport = harness.services.transportFor(WORKER_CALLER),
+    hasSchedules = false,
+  }: HarnessWorkerOptions = {},
 ): Promise<PaymentsWorker> {
   return startWorker({
     config: { ...harness.config, TEMPORAL_NAMESPACE: temporal.namespace },
@@ -21,5 +28,6 @@ export function startHarnessWorker(
     transport,
     temporalAddress: temporal.address,
     workflowBundle: testWorkflowBundle(),
+    hasSchedules,
   });
 }

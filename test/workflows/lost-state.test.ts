@@ -17,7 +17,7 @@ it(
   async () => {
     await using temporal = await startTemporal();
     const harness = await startHarness();
-    const worker = await startHarnessWorker(harness, temporal);
+    const worker = await startHarnessWorker(harness, temporal, { hasSchedules: true });
     try {
       await expect.poll(() => scheduleIds(temporal), SOON).not.toEqual([]);
       await delay(1_000);

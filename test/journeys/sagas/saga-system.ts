@@ -94,7 +94,7 @@ export class SagaSystem implements AsyncDisposable {
 
   /** Starts another worker, which holds nothing. */
   async startWorker(): Promise<void> {
-    const worker = await startHarnessWorker(this.world.harness, this.temporal);
+    const worker = await startHarnessWorker(this.world.harness, this.temporal, { hasSchedules: true });
     this.#resources.defer(() => worker.close());
   }
 

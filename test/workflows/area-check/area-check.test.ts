@@ -47,11 +47,10 @@ let books: AreaBooks;
 beforeAll(async () => {
   provider = await startProvider();
   const { PAYOUT_PROVIDER_URL, PAYOUT_PROVIDER_TOKEN } = provider.settings;
-  running = await startRefundHarness({
-    REFUND_EXECUTION: 'automatic',
-    PAYOUT_PROVIDER_URL,
-    PAYOUT_PROVIDER_TOKEN,
-  });
+  running = await startRefundHarness(
+    { REFUND_EXECUTION: 'automatic', PAYOUT_PROVIDER_URL, PAYOUT_PROVIDER_TOKEN },
+    { hasSchedules: true },
+  );
   books = await playAreas(running, provider);
   // Holds, their ends and reversals follow asynchronously.
   await eventually(async () => expect(await check()).toMatchObject({ candidates: 0, failed: [] }));

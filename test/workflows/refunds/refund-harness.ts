@@ -16,9 +16,12 @@ import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
 /** Services, Temporal and the worker with its relay, which executes the commands of writes. */
-export async function startRefundHarness(settings: Record<string, string> = {}) {
+export async function startRefundHarness(
+  settings: Record<string, string> = {},
+  options: { hasSchedules?: boolean } = {},
+) {
   const [harness, temporal] = await Promise.all([startHarness(settings), createTestNamespace()]);
-  const worker = await startHarnessWorker(harness, temporal);
+  const worker = await startHarnessWorker(harness, temporal, options);
   return {
     harness,
     temporal,

@@ -83,6 +83,7 @@ describe('a retry that runs over a deploy', () => {
       transport: system.transport,
       temporalAddress: address,
       workflowBundle,
+      hasSchedules: false,
     });
     return { [Symbol.asyncDispose]: () => worker.close() };
   }

@@ -48,7 +48,12 @@ export class DeliverySystem {
       temporal ?? createTestNamespace(),
     ]);
     const system = new DeliverySystem(webhooks, namespace);
-    system.worker = await startHarnessWorker(webhooks.harness, namespace, system.transport);
+    // A Temporal of the test's own may lose its state, which the worker notices by its Schedules.
+    const hasSchedules = temporal !== undefined;
+    system.worker = await startHarnessWorker(webhooks.harness, namespace, {
+      transport: system.transport,
+      hasSchedules,
+    });
     return system;
   }
 

@@ -141,7 +141,9 @@ describe('the workflow of a failing delivery', () => {
     await system.worker!.close();
     end.resolve();
     await system.shows(id, /^the worker stopped; another one awaits the attempt$/);
-    system.worker = await startHarnessWorker(system.webhooks.harness, system.temporal, system.transport);
+    system.worker = await startHarnessWorker(system.webhooks.harness, system.temporal, {
+      transport: system.transport,
+    });
     await system.closesAs(id, 'COMPLETED');
   });
 

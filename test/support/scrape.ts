@@ -14,11 +14,16 @@ export async function scrape(opsUrl?: string): Promise<Scraped> {
   return (sample) => samples.get(sample);
 }
 
+/** Waits for a metric: a measurement is reused for a second, and each look costs. */
+export const UNTIL_SCRAPED = { timeout: 40_000, interval: 250 } as const;
+
+let ops: ReturnType<typeof createOpsServer> | undefined;
+
 /** Its text. */
 export async function readMetrics(opsUrl?: string): Promise<string> {
   if (opsUrl) return (await fetch(`${opsUrl}/metrics`)).text();
-  const ready = async () => ({ ok: true, details: {} });
-  return (await createOpsServer({ ready }).inject('/metrics')).body;
+  ops ??= createOpsServer({ ready: async () => ({ ok: true, details: {} }) });
+  return (await ops.inject('/metrics')).body;
 }
 
 /** Prometheus has its own spelling of NaN and infinities. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
 import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { readMetrics } from '../../support/scrape.ts';
+import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { payoutsOf } from './provider-queue.ts';
 
@@ -32,18 +32,21 @@ it('counts payouts that are stuck or returned by environment, until they are acc
   expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 });
   const id = await payOut(0);
   for (let n = 1; n < STUCK_AFTER_ATTEMPTS; n += 1) await refuse(id);
-  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), 40_000);
+  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), UNTIL_SCRAPED);
   // The payout was first submitted in 2020.
   expect((await stuck('test')).seconds).toBeGreaterThan(86_400 * 365);
   expect(await stuck('live')).toEqual({ payouts: 0, seconds: 0 });
   await accept(id);
-  await vi.waitFor(async () => expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 }), 40_000);
+  await vi.waitFor(
+    async () => expect(await stuck('test')).toEqual({ payouts: 0, seconds: 0 }),
+    UNTIL_SCRAPED,
+  );
   const returned = await payOut(0);
   await accept(returned);
   await giveBack(returned);
-  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), 40_000);
+  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(1), UNTIL_SCRAPED);
   await accept(returned, 'po_2');
-  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(0), 40_000);
+  await vi.waitFor(async () => expect((await stuck('test')).payouts).toBe(0), UNTIL_SCRAPED);
 });
 
 const waiting = async (environment: 'live' | 'test') =>
@@ -58,13 +61,13 @@ it('says how long the oldest request has waited for its review or, once approved
   const anHourAgo = `update advances.request set reviewed_at = now() - interval '1 hour' where id = $1`;
   await sqlOf(harness, anHourAgo, [approved]);
   // It was requested in 2020.
-  await vi.waitFor(async () => expect(await waiting('test')).toBeGreaterThan(86_400 * 365), 40_000);
+  await vi.waitFor(async () => expect(await waiting('test')).toBeGreaterThan(86_400 * 365), UNTIL_SCRAPED);
   expect(await waiting('live')).toBe(0);
   await refuse(requested);
-  await vi.waitFor(async () => expect(await waiting('test')).toBeLessThan(7_200), 40_000);
+  await vi.waitFor(async () => expect(await waiting('test')).toBeLessThan(7_200), UNTIL_SCRAPED);
   expect(await waiting('test')).toBeGreaterThanOrEqual(3_600);
   await refuse(approved);
-  await vi.waitFor(async () => expect(await waiting('test')).toBe(0), 40_000);
+  await vi.waitFor(async () => expect(await waiting('test')).toBe(0), UNTIL_SCRAPED);
 });
 
 it('says how long ago an advance was released of whose payout nothing is recorded, until something is', async () => {
@@ -72,11 +75,11 @@ it('says how long ago an advance was released of whose payout nothing is recorde
   expect(await unrecorded('test')).toBe(0);
   const [refused, accepted, settled] = [await release(), await release(), await release()];
   // They were released in 2020.
-  await vi.waitFor(async () => expect(await unrecorded('test')).toBeGreaterThan(86_400 * 365), 40_000);
+  await vi.waitFor(async () => expect(await unrecorded('test')).toBeGreaterThan(86_400 * 365), UNTIL_SCRAPED);
   expect(await unrecorded('live')).toBe(0);
   await refuse(refused);
   await accept(accepted);
   expect(await unrecorded('test')).toBeGreaterThan(0);
   await client.settleAdvance({ ...tenant, advanceRequestId: settled, idempotencyKey: newKey() });
-  await vi.waitFor(async () => expect(await unrecorded('test')).toBe(0), 40_000);
+  await vi.waitFor(async () => expect(await unrecorded('test')).toBe(0), UNTIL_SCRAPED);
 });

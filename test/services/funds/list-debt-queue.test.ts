@@ -5,7 +5,7 @@ import { DebtAction } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { TestHarness } from '../../support/harness.ts';
 import { startListHarness } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
-import { scrape } from '../../support/scrape.ts';
+import { scrape, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { debtQueue } from './debt-queue.ts';
 import { fundsCaller } from './funds-caller.ts';
 
@@ -87,8 +87,8 @@ it('counts overdue debts in a metric until they are paid or covered', async () =
   const overdue = async () => (await scrape())('payments_debts_overdue{environment="live"}')!;
   const before = await overdue();
   const [paid, covered] = [await debtor(), await debtor()];
-  await expect.poll(overdue, { timeout: 5_000 }).toBe(before + 2);
+  await expect.poll(overdue, UNTIL_SCRAPED).toBe(before + 2);
   await paid.pay(70n);
   await covered.sell({ gross: 120n, instant: true });
-  await expect.poll(overdue, { timeout: 5_000 }).toBe(before);
+  await expect.poll(overdue, UNTIL_SCRAPED).toBe(before);
 });

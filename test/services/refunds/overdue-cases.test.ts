@@ -12,7 +12,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { copyRows } from '../../support/copy-rows.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { scrape } from '../../support/scrape.ts';
+import { scrape, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { expectIndexesRead } from './indexes-of-open-cases.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
@@ -87,7 +87,7 @@ it('counts the cases that are overdue in the queue, by environment and owner', a
   await vi.waitFor(async () => {
     expect(await overdueInMetrics('live')).toEqual(await overdueInQueue(Environment.LIVE));
     expect(await overdueInMetrics('test')).toEqual(await overdueInQueue(Environment.TEST));
-  }, 40_000);
+  }, UNTIL_SCRAPED);
 });
 
 it('counts a disputed case only once its dispute is closed, and work has been due since then', async () => {
@@ -106,10 +106,10 @@ it('counts a disputed case only once its dispute is closed, and work has been du
     const [queue, metrics] = [await overdueInQueue(Environment.LIVE), await overdueInMetrics('live')];
     return [queue.OPERATIONS! - before, metrics.OPERATIONS! - before];
   };
-  await vi.waitFor(async () => expect(await overdue()).toEqual([0, 0]), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toEqual([0, 0]), UNTIL_SCRAPED);
   await refunds.closeDispute({ ...write(), disputeId: early, occurredAt: hoursAgo(15) });
   await refunds.closeDispute({ ...write(), disputeId: late, occurredAt: hoursAgo(5) });
-  await vi.waitFor(async () => expect(await overdue()).toEqual([1, 1]), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toEqual([1, 1]), UNTIL_SCRAPED);
   await refunds.closeDispute({ ...write(), disputeId: never });
 });
 
@@ -141,9 +141,9 @@ it('counts open disputes that have had no outcome for too long after their due d
   await open(30, { dueAt: hoursAgo(15) });
   const closed = await open(30, { dueAt: hoursAgo(15) });
   const overdue = async () => (await scrape())('payments_disputes_overdue{environment="live"}');
-  await vi.waitFor(async () => expect(await overdue()).toBe(3), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toBe(3), UNTIL_SCRAPED);
   await refunds.closeDispute({ ...write(), disputeId: closed, outcome: DisputeOutcome.LOST });
-  await vi.waitFor(async () => expect(await overdue()).toBe(2), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toBe(2), UNTIL_SCRAPED);
   expect((await scrape())('payments_disputes_overdue{environment="test"}')).toBe(0);
 });
 
@@ -166,13 +166,13 @@ it('counts responses that are not submitted for too long, or a day before the du
   const past = await answer(20, -15);
   const overdue = async (environment = 'live') =>
     (await scrape())(`payments_dispute_responses_overdue{environment="${environment}"}`);
-  await vi.waitFor(async () => expect(await overdue()).toBe(3), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toBe(3), UNTIL_SCRAPED);
   await refunds.recordResponseSubmission({ ...write(), disputeId: silent });
-  await vi.waitFor(async () => expect(await overdue()).toBe(2), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toBe(2), UNTIL_SCRAPED);
   await refunds.closeDispute({ ...write(), disputeId: past, outcome: DisputeOutcome.WON });
-  await vi.waitFor(async () => expect(await overdue()).toBe(1), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toBe(1), UNTIL_SCRAPED);
   await refunds.recordResponseSubmission({ ...write(), disputeId: due });
-  await vi.waitFor(async () => expect(await overdue()).toBe(0), 40_000);
+  await vi.waitFor(async () => expect(await overdue()).toBe(0), UNTIL_SCRAPED);
   expect(await overdue('test')).toBe(0);
 });
 

@@ -8,7 +8,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { copyRows } from '../../support/copy-rows.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { readMetrics } from '../../support/scrape.ts';
+import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { expectIndexesRead } from './indexes-of-open-cases.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
@@ -49,7 +49,7 @@ async function silent(environment: 'live' | 'test'): Promise<[refunds: number, h
 }
 
 const becomes = (environment: 'live' | 'test', expected: [number, number]) =>
-  vi.waitFor(async () => expect(await silent(environment)).toEqual(expected), 40_000);
+  vi.waitFor(async () => expect(await silent(environment)).toEqual(expected), UNTIL_SCRAPED);
 
 it('counts PROCESSING refunds by environment from the last report of the provider on', async () => {
   await becomes('live', [0, 0]);

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
@@ -11,8 +11,10 @@ let harness: TestHarness;
 beforeAll(async () => {
   harness = await startHarness({ SERVICES: 'funds,advances' });
 });
-afterAll(() => harness.close());
-afterEach(() => verifyFunds(harness));
+afterAll(async () => {
+  await verifyFunds(harness);
+  await harness.close();
+});
 
 const MOVES = ['approve', 'refuse', 'release', 'settle'] as const;
 type Move = (typeof MOVES)[number];
@@ -36,33 +38,45 @@ const WAY_TO: Readonly<Partial<Record<State, readonly Move[]>>> = {
 };
 const EVENTS = { approve: 'approved', refuse: 'refused', release: 'released', settle: 'settled' };
 
-describe('the states of an advance request', () => {
+describe('an advance request', () => {
   const states = Object.keys(TRANSITIONS) as State[];
-  const cases = states.flatMap((state) => MOVES.map((move) => ({ state, move })));
-  it.each(cases)('$state and $move', async ({ state, move }) => {
+  /** A request in this state. */
+  async function inState(state: State) {
     const merchant = await advancesCaller(harness.transports.inProcess);
     const quote = await merchant.quote();
     const { id } = await merchant.request(quote.id);
     for (const step of WAY_TO[state]!) await merchant[step](id);
     const before = await merchant.get(id);
     expect(before.status).toBe(AdvanceRequestStatus[state]);
-    const events = await eventsOf(id);
-    const to = TRANSITIONS[state]?.[move];
-    if (to) {
-      const after = await merchant[move](id);
-      expect(after.status).toBe(AdvanceRequestStatus[to]);
-      expect(await merchant.get(id)).toEqual(after);
-      const event = { type: `advance.${EVENTS[move]}.v1`, sequence: events.length + 1 };
-      expect(await eventsOf(id)).toEqual([...events, event]);
-    } else {
+    const requestAgain = () =>
+      expectRefusal(merchant.request(quote.id), Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', {
+        advanceRequestId: id,
+      });
+    return { merchant, id, before, events: await eventsOf(id), requestAgain };
+  }
+
+  const allowed = states.flatMap((state) =>
+    Object.entries(TRANSITIONS[state]!).map(([move, to]) => ({ state, move: move as Move, to })),
+  );
+  it.each(allowed)('$state becomes $to by $move', async ({ state, move, to }) => {
+    const { merchant, id, events, requestAgain } = await inState(state);
+    const after = await merchant[move](id);
+    expect(after.status).toBe(AdvanceRequestStatus[to]);
+    expect(await merchant.get(id)).toEqual(after);
+    const event = { type: `advance.${EVENTS[move]}.v1`, sequence: events.length + 1 };
+    expect(await eventsOf(id)).toEqual([...events, event]);
+    await requestAgain();
+  });
+
+  it.each(states)('%s refuses every other move, and does not change', async (state) => {
+    const { merchant, id, before, events, requestAgain } = await inState(state);
+    for (const move of MOVES.filter((each) => !TRANSITIONS[state]![each])) {
       const refused = { status: state };
       await expectRefusal(merchant[move](id), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', refused);
-      expect(await merchant.get(id)).toEqual(before);
-      expect(await eventsOf(id)).toEqual(events);
+      expect([move, await merchant.get(id)]).toEqual([move, before]);
+      expect([move, await eventsOf(id)]).toEqual([move, events]);
     }
-    const again = merchant.request(quote.id);
-    const taken = { advanceRequestId: id };
-    await expectRefusal(again, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', taken);
+    await requestAgain();
   });
 });
 

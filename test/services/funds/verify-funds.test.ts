@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
 import type { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, test } from 'vitest';
 import {
   BlockOutcome,
   BlockReason,
@@ -69,19 +69,17 @@ async function playEverything({ client, write, ...caller }: FundsCaller): Promis
 
 describe('the checks', () => {
   let client: Client;
-  beforeEach(async () => {
+  beforeAll(async () => {
     client = await openSession(harness.databaseUrl);
     await client.query('begin');
     await client.query(`do $$ declare it record; begin
       for it in select conname, conrelid::regclass as relation from pg_constraint
                  where connamespace = 'funds'::regnamespace and contype in ('c', 'f', 'u') order by contype = 'u'
       loop execute format('alter table %s drop constraint %I', it.relation, it.conname); end loop;
-    end $$`);
+    end $$; savepoint uncorrupted`);
   });
-  afterEach(async () => {
-    await client.query('rollback');
-    await client.end();
-  });
+  afterEach(() => client.query('rollback to uncorrupted'));
+  afterAll(() => client.end());
 
   /** The names of the differences after a statement on the account's rows. */
   async function foundAfter(corruption: string): Promise<string[]> {

@@ -1,9 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { getPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createRouterTransport } from '@connectrpc/connect';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { findFreePort } from '../../local/ports.ts';
+import { ConfigError } from '../../services/platform/process/config.ts';
 import { BACKGROUND_NICENESS } from '../../services/platform/process/niceness.ts';
+import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { startWorker } from '../../workflows/worker.ts';
+import { testConfig } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { scrape } from '../support/scrape.ts';
 import { testWorkflowBundles } from '../support/temporal-namespace.ts';
@@ -34,15 +39,14 @@ it('a separate worker reports its health, even while Temporal and the services a
 it('a worker whose bundled workflow code is missing does not start, and names the file', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'no-bundles-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  const { exited } = startRuntime('workflows/main.ts', {
-    SERVICES_URL: 'http://127.0.0.1:1',
-    SERVICE_TOKEN: 'token',
-    TEMPORAL_ADDRESS: '127.0.0.1:1',
-    OPS_PORT: '0',
-    WORKFLOW_BUNDLE_DIR: folder,
+  const starting = startWorker({
+    config: testConfig({ WORKFLOW_BUNDLE_DIR: folder }),
+    logger: createLogger('silent'),
+    transport: createRouterTransport(() => undefined),
+    temporalAddress: '127.0.0.1:1',
   });
-  const { exitCode, stderr } = await exited;
-  expect(stderr).toContain('WORKFLOW_BUNDLE_DIR has no workflow code: ');
-  expect(stderr).toContain(join(folder, 'workflows.cjs'));
-  expect(exitCode).toBe(1);
+  await expect(starting).rejects.toThrow(ConfigError);
+  await expect(starting).rejects.toThrow(
+    new RegExp(`WORKFLOW_BUNDLE_DIR has no workflow code: .*${join(folder, 'workflows.cjs')}`),
+  );
 });

@@ -7,7 +7,7 @@ import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { scrape } from '../../support/scrape.ts';
+import { scrape, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verify-funds.ts';
@@ -59,11 +59,11 @@ it('releases what is due for all merchants and environments exactly once, in as 
 
 it('releases the funds of all other accounts when some of them fail', async () => {
   const all = createClient(FundsService, harness.transports.inProcess);
-  const merchants = Array.from({ length: 45 }, () =>
+  const merchants = Array.from({ length: 30 }, () =>
     fundsCaller(harness.transports.inProcess, newTenant(Environment.TEST)),
   );
   for (const funds of merchants) await funds.sell({ on: '2020-06-20', gross: 100n });
-  const failing = merchants.slice(0, 25).map(({ tenant }) => tenant.merchantId);
+  const failing = merchants.slice(0, 22).map(({ tenant }) => tenant.merchantId);
   await sqlOf(
     harness,
     `create function funds.fail() returns trigger language plpgsql as $$ begin raise 'corrupt'; end $$;
@@ -75,11 +75,11 @@ it('releases the funds of all other accounts when some of them fail', async () =
   expect(calls.flatMap((call) => call.failedAccounts.map(({ merchantId }) => merchantId))).toEqual(
     failing.sort(),
   );
-  expect(calls.flatMap((call) => call.releasedInstallments).reduce((a, b) => a + b)).toBe(20);
-  expect(calls).toHaveLength(3);
+  expect(calls.flatMap((call) => call.releasedInstallments).reduce((a, b) => a + b)).toBe(8);
+  expect(calls).toHaveLength(2);
   const [repaired, ...others] = await releaseAll(all);
   expect(repaired).toMatchObject({ releasedInstallments: 20, failedAccounts: [] });
-  expect(others).toMatchObject([{ releasedInstallments: 5, hasMore: false }]);
+  expect(others).toMatchObject([{ releasedInstallments: 2, hasMore: false }]);
   const refused = all.releaseDueFunds({ ...merchants[0]!.tenant, after: merchants[1]!.tenant });
   await expectRefusal(refused, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'after' });
 });
@@ -89,16 +89,19 @@ it('measures for how long funds that are due have not been released', async () =
     (await scrape())(`payments_funds_release_late_seconds{environment="${environment}"}`)!;
   const funds = fundsCaller(harness.transports.inProcess, newTenant(Environment.LIVE));
   await funds.sell({ gross: 90n, installments: 3 });
-  await vi.waitFor(async () => expect([await late('live'), await late('test')]).toEqual([0, 0]), 5_000);
+  await vi.waitFor(
+    async () => expect([await late('live'), await late('test')]).toEqual([0, 0]),
+    UNTIL_SCRAPED,
+  );
   await funds.sell({ on: '2020-06-20', gross: 90n });
   const dueOn = startOfDay((await funds.rows())[0]![0] as string);
   await vi.waitFor(async () => {
     expect(await late('live')).toBeCloseTo((Date.now() - dueOn.getTime()) / 1_000, -2);
-  }, 5_000);
+  }, UNTIL_SCRAPED);
   expect(await late('test')).toBe(0);
   const { installments } = await funds.advanceable('2020-06-20');
   await funds.reserve(installments, randomUUID(), '2020-06-20');
-  await vi.waitFor(async () => expect(await late('live')).toBe(0), 5_000);
+  await vi.waitFor(async () => expect(await late('live')).toBe(0), UNTIL_SCRAPED);
 });
 
 it('returns the reservations that came due last, however many older ones there are', async () => {

@@ -102,10 +102,8 @@ describe("a dispute holds its payment's funds", () => {
     expect(await funds.balance()).toMatchObject({ openDebtsAmountMinor: 0n, scheduledAmountMinor: 90n });
   });
 
-  it.each<[string, readonly (bigint | undefined)[]]>([
-    ['for the rest of it', [100n, undefined, undefined]],
-    ['for amounts', [100n, 150n, 300n]],
-  ])('and several that are lost %s deduct their sale once', async (_, amounts) => {
+  it('and several that are lost, for amounts and for the rest of it, deduct their sale once', async () => {
+    const amounts = [100n, 150n, 300n, undefined];
     const { refunds, write, funds, dispute, rows } = merchant();
     const { saleId } = await funds.sell({ gross: 300n, fees: 30n });
     const payment = randomUUID();

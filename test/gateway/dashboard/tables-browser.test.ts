@@ -81,8 +81,9 @@ it('no table scrolls sideways or splits an id, an amount, a date or a word', asy
       await context.addCookies([{ name: LANGUAGE_COOKIE, value: language, url: fixture.baseUrl }]);
       await page.goto(path);
       for (const found of await tableFaults(page)) faults.push(`${kind} ${language}: ${found}`);
+      if ((await page.locator('table').count()) === 0) break;
+      withTables.add(kind);
     }
-    if ((await page.locator('table').count()) > 0) withTables.add(kind);
     seen.add(kind);
     for (const link of await linksOn(page)) {
       const ofKind = known.get(kindOf(link)) ?? new Set();

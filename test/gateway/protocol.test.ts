@@ -82,11 +82,6 @@ describe('on the socket', () => {
     ['HTTP/2', 'INVALID_REQUEST', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
     ['a space in a header name', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHo st: a\r\n\r\n'],
     ['NUL in a header', 'INVALID_REQUEST', 'GET / HTTP/1.1\r\nHost: a\0\r\n\r\n'],
-    [
-      'two lengths of a body',
-      'INVALID_REQUEST',
-      'POST /v1/webhook-subscriptions HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
-    ],
     ['no Host', 'INVALID_REQUEST', 'GET /v1/refund-cases HTTP/1.1\r\nConnection: close\r\n\r\n'],
     [
       'two Hosts',

@@ -184,14 +184,6 @@ describe('the actions', () => {
     ]);
   });
 
-  test('a form that is sent twice has one effect', async () => {
-    const { tenant, at, developer } = await fixture.newMerchant();
-    const { id } = await fixture.webhooks.subscribe(tenant);
-    const page = await developer.get(at(`/webhooks/${id}`));
-    const [first, second] = [await developer.submit(page, '/test'), await developer.submit(page, '/test')];
-    expect(second.path).toBe(first.path);
-  });
-
   test('disabling stops it; reactivating offers to resend exactly what it missed', async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);

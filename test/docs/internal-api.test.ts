@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeFolder } from '../local/temporary-data-folder.ts';
-import { GOFLAGS } from '../support/go-flags.ts';
+import { GO_ENVIRONMENT } from '../support/go-environment.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -51,7 +51,7 @@ async function follow(...titles: string[]): Promise<string> {
   // The program that npx runs, without its search for the package.
   const script = ['set -euo pipefail', 'npx() { "$@"; }', ...steps].join('\n');
   const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
-  const options = { cwd: folder.path, env: { ...process.env, PATH, GOFLAGS }, timeout: BUILD_MS };
+  const options = { cwd: folder.path, env: { ...GO_ENVIRONMENT, PATH }, timeout: BUILD_MS };
   const { stdout, stderr } = await promisify(execFile)('bash', ['-c', script], options);
   return stdout + stderr;
 }

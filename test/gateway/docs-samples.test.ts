@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifyWebhook } from '../../gateway/docs/verify-webhook/verify-webhook.ts';
-import { GOFLAGS } from '../support/go-flags.ts';
+import { GO_ENVIRONMENT } from '../support/go-environment.ts';
 import { headersOf, signDeliveries } from './docs-samples/deliveries.ts';
 
 /** Runs the documentation's samples, each in its own language, on deliveries that are really signed. */
@@ -60,7 +60,7 @@ describe('the sample in', () => {
   it.skipIf(lacks('go', 'version'))('Go verifies every delivery correctly', { timeout: 120_000 }, () => {
     const own = copied('verify_webhook.go', 'main.go', 'webhook');
     writeFileSync(join(own, 'go.mod'), 'module driver\n\ngo 1.21\n');
-    execFileSync('go', ['build', '-o', 'driver', '.'], { cwd: own, env: { ...process.env, GOFLAGS } });
+    execFileSync('go', ['build', '-o', 'driver', '.'], { cwd: own, env: GO_ENVIRONMENT });
     expectOutcomes(own, './driver');
   });
 

@@ -41,7 +41,7 @@ it('reads only the index entries that it returns, however many sales match', asy
     harness,
     `insert into funds.sale
      select (jsonb_populate_record(sale, jsonb_build_object('id', gen_random_uuid(), 'order_number', 'R-1' || n))).*
-       from funds.sale as sale, generate_series(1, 20000) as n where sale.id = $1`,
+       from funds.sale as sale, generate_series(1, 5000) as n where sale.id = $1`,
     [saleId],
   );
   await sqlOf(harness, 'analyze funds.sale');

@@ -6,7 +6,7 @@ import { type CertificatePair, createAuthority, issueCertificate } from '../../.
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { openTlsFiles } from '../../../../services/platform/process/tls-files.ts';
 import { openTemporalCredentials } from '../../../../workflows/temporal/temporal-connection.ts';
-import { scrape } from '../../../support/scrape.ts';
+import { scrape, UNTIL_SCRAPED } from '../../../support/scrape.ts';
 
 /** Whole seconds, as certificates have them. */
 const NOW_S = Math.floor(Date.now() / 1_000);
@@ -48,7 +48,10 @@ it('metrics report the expiry of the certificates in use, even after they are re
     const renewed = await issue(60);
     await writeFile(path('cert.pem'), renewed.certificatePem);
     await writeFile(path('key.pem'), renewed.privateKeyPem);
-    await vi.waitFor(async () => expect((await validity('of-the-test'))[1]).toBe(daysFromNow(60)), 20_000);
+    await vi.waitFor(
+      async () => expect((await validity('of-the-test'))[1]).toBe(daysFromNow(60)),
+      UNTIL_SCRAPED,
+    );
   } finally {
     files.close();
   }

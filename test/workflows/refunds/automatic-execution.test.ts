@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   ApprovalMode,
@@ -12,7 +12,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness } from '../../support/harness.ts';
+import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { merchantOf, type RefundMerchant, sharedRefundHarness } from './refund-harness.ts';
 
@@ -108,9 +108,15 @@ it('actions of the worker after an approval are in the audit trail under the nam
 
 /** Services without a worker: what a transaction has started has not begun. */
 describe('until its execution has started', () => {
-  const commandsOf = (harness: Awaited<ReturnType<typeof startHarness>>, id: string) =>
+  let harness: TestHarness;
+  beforeAll(async () => {
+    harness = await startHarness({ SERVICES: 'refunds', REFUND_EXECUTION: 'automatic' });
+  });
+  afterAll(() => harness.close());
+
+  const commandsOf = (of: TestHarness, id: string) =>
     sqlOf<{ workflow_id: string }>(
-      harness,
+      of,
       "select workflow_id from platform.outbox_command where workflow_type = 'executeRefund' and arguments->0->>'refundCaseId' = $1",
       [id],
     );
@@ -120,33 +126,24 @@ describe('until its execution has started', () => {
     ['a dispute', 'SERVICE_REVIEW'],
     ['a blocker', 'APPROVED_FOR_EXECUTION'],
   ] as const)('%s wins', async (first, status) => {
-    const harness = await startHarness({ REFUND_EXECUTION: 'automatic' });
-    try {
-      const { refunds, write, approved, case: caseOf } = merchantOf(harness);
-      const refundCaseId = await approved(400n);
-      const { paymentIntentId } = await caseOf(refundCaseId);
-      expect(await commandsOf(harness, refundCaseId)).toEqual([{ workflow_id: `refund-${refundCaseId}` }]);
-      if (first === 'a cancellation') await refunds.cancelRefundCase({ ...write(), refundCaseId });
-      if (first === 'a dispute')
-        await refunds.openDispute({ ...write(), paymentIntentId, disputeId: randomUUID() });
-      if (first === 'a blocker') await refunds.addBlocker({ ...write(), refundCaseId, blocker: KYC });
-      const begin = refunds.beginRefundExecution({ ...write(), refundCaseId, execution: 1 });
-      const reason = first === 'a blocker' ? 'REFUND_CASE_BLOCKED' : 'REFUND_CASE_STATE';
-      await expectRefusal(begin, Code.FailedPrecondition, reason);
-      expect(Status[(await caseOf(refundCaseId)).status]).toBe(status);
-    } finally {
-      await harness.close();
-    }
+    const { refunds, write, approved, case: caseOf } = merchantOf(harness);
+    const refundCaseId = await approved(400n);
+    const { paymentIntentId } = await caseOf(refundCaseId);
+    expect(await commandsOf(harness, refundCaseId)).toEqual([{ workflow_id: `refund-${refundCaseId}` }]);
+    if (first === 'a cancellation') await refunds.cancelRefundCase({ ...write(), refundCaseId });
+    if (first === 'a dispute')
+      await refunds.openDispute({ ...write(), paymentIntentId, disputeId: randomUUID() });
+    if (first === 'a blocker') await refunds.addBlocker({ ...write(), refundCaseId, blocker: KYC });
+    const begin = refunds.beginRefundExecution({ ...write(), refundCaseId, execution: 1 });
+    const reason = first === 'a blocker' ? 'REFUND_CASE_BLOCKED' : 'REFUND_CASE_STATE';
+    await expectRefusal(begin, Code.FailedPrecondition, reason);
+    expect(Status[(await caseOf(refundCaseId)).status]).toBe(status);
   });
 
   it('nothing is started for a case that has a blocker, is under review, or with REFUND_EXECUTION=manual', async () => {
-    const harness = await startHarness({ REFUND_EXECUTION: 'manual' });
-    try {
-      const { approved } = merchantOf(harness);
-      expect(await commandsOf(harness, await approved(400n))).toEqual([]);
-    } finally {
-      await harness.close();
-    }
+    const manual = await startHarness({ SERVICES: 'refunds', REFUND_EXECUTION: 'manual' });
+    onTestFinished(() => manual.close());
+    expect(await commandsOf(manual, await merchantOf(manual).approved(400n))).toEqual([]);
     const merchant = merchantOf(fixture().harness);
     expect(await commandsOf(fixture().harness, await contested(merchant))).toEqual([]);
     const { id } = await merchant.open({ initiator: RefundInitiator.CUSTOMER });

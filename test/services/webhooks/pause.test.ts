@@ -266,15 +266,21 @@ describe('limits of a subscription', () => {
     expect((await get()).maxConcurrentAttempts).toBeUndefined();
   });
 
-  it.each([
-    { maxConcurrentAttempts: 0 },
-    { maxConcurrentAttempts: 201 },
-    { maxAttemptsPerSecond: 0 },
-    { maxAttemptsPerSecond: 1_001 },
-  ])('are refused beyond their bounds: %j', async (limits) => {
+  it('are refused beyond their bounds', async () => {
     const { request } = await activeSubscription();
-    const set = webhooks.subscriptions.setDeliveryLimits({ ...request(), ...limits });
-    await expectRefusal(set, Code.InvalidArgument, 'INVALID_ARGUMENT');
+    const beyond = [
+      { maxConcurrentAttempts: 0 },
+      { maxConcurrentAttempts: 201 },
+      { maxAttemptsPerSecond: 0 },
+      { maxAttemptsPerSecond: 1_001 },
+    ];
+    for (const limits of beyond) {
+      const set = webhooks.subscriptions.setDeliveryLimits({ ...request(), ...limits });
+      await expectRefusal(set, Code.InvalidArgument, 'INVALID_ARGUMENT', {
+        field:
+          limits.maxConcurrentAttempts === undefined ? 'max_attempts_per_second' : 'max_concurrent_attempts',
+      });
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,27 +70,36 @@ export class ArchivedPostgres implements AsyncDisposable {
     return now;
   }
 
-  /** Loses the server; returns the URL of another one with everything up to the moment. */
-  async restore(moment: string): Promise<string> {
+  /** Loses the server, once its archive is complete. */
+  async lose(): Promise<void> {
     const [{ file }] = await query(this.url, 'select pg_walfile_name(pg_switch_wal()) as file');
     await vi.waitFor(() => {
       if (!existsSync(join(this.#archive, file))) throw new Error(`${file} is not archived`);
     }, ARCHIVED);
     await this.#original.stop();
-    configureRecovery('recovery', this.#backup, {
+  }
+
+  /** Starts another server with everything up to the moment. */
+  async restore(moment: string): Promise<AsyncDisposable & { readonly url: string }> {
+    await using stack = new AsyncDisposableStack();
+    const { folder } = stack.use(temporaryDataFolder());
+    const files = ['postgres', 'postgres.json'].map((name) => this.#backup.file(name));
+    execFileSync('cp', ['-a', ...files, folder.path]);
+    configureRecovery('recovery', folder, {
       // The new server's history must not end up among that of the old one.
       archive_mode: 'off',
       restore_command: `cp ${this.#archive}/%f %p`,
       recovery_target_time: moment,
       recovery_target_action: 'promote',
     });
-    const restored = await startPostgres({ folder: this.#backup, log: () => undefined });
-    this.#stack.defer(() => restored.stop());
+    const restored = await startPostgres({ folder, log: () => undefined });
+    stack.defer(() => restored.stop());
     await vi.waitFor(async () => {
       const [{ recovering }] = await query(restored.url, 'select pg_is_in_recovery() as recovering');
       if (recovering) throw new Error('still recovering');
     }, ARCHIVED);
-    return restored.url;
+    const started = stack.move();
+    return { url: restored.url, [Symbol.asyncDispose]: () => started.disposeAsync() };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

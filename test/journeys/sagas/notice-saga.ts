@@ -6,7 +6,7 @@ import { eventually, type Saga } from './saga.ts';
 
 export const NOTICE_SAGA: Saga = {
   name: 'the mail to an invited person',
-  steps: ['before ListInvitations', 'after ListInvitations', 'before EndStarts', 'after EndStarts'],
+  steps: ['before ListInvitations', 'after ListInvitations', 'before EndStarts'],
   async prepare({ harness, inbox }) {
     const tenant = newTenant();
     const email = `invited-${randomUUID()}@shop.example`;

@@ -103,7 +103,8 @@ const execution: Saga = {
 
 const refusedExecution: Saga = {
   name: 'a refund that the provider refuses',
-  steps: ['before RecordProviderOutcome', 'after RecordProviderOutcome', 'before ReverseRefundDebit'],
+  // What precedes the answer of the provider is as for one that accepts, and the reversal as for a late return.
+  steps: ['after RecordProviderOutcome'],
   async prepare(world) {
     const { merchant, id, run } = await heldRefund(world, 400n);
     world.provider.refund(id, () => ({ result: { case: 'refused', value: { reason: 'closed' } } }));
@@ -120,7 +121,7 @@ const refusedExecution: Saga = {
 
 const hold: Saga = {
   name: 'the hold of a refund',
-  steps: ['before BlockFunds', 'within BlockFunds', 'after BlockFunds', 'before EndStarts'],
+  steps: ['before BlockFunds', 'within BlockFunds', 'after BlockFunds'],
   async prepare(world) {
     const merchant = await merchantWithSale(world);
     let id = '';
@@ -160,7 +161,7 @@ const holdEnd: Saga = {
 
 const wait: Saga = {
   name: 'a refund that the balance does not cover',
-  steps: ['before AwaitFunding', 'within AwaitFunding', 'after AwaitFunding', 'within RecordRefundDebit'],
+  steps: ['before AwaitFunding', 'within AwaitFunding', 'after AwaitFunding'],
   async prepare(world) {
     const { merchant, id, run } = await heldRefund(world, 1_200n);
     return {
@@ -205,7 +206,6 @@ const coveredWait: Saga = {
     'before StartRefund',
     'within StartRefund',
     'after StartRefund',
-    'within DebitForRefund',
     'after DebitForRefund',
   ],
   async prepare(world) {

@@ -4,7 +4,7 @@ import { startHarness, type TestHarness } from '../support/harness.ts';
 import { overTransport } from './over-transport.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 
-/** gRPC as another client than Connect's speaks it, which the gateway and the journeys use. */
+/** gRPC with the client of another library: the gateway and the journeys use Connect's. */
 const TRANSPORTS = ['grpcWeb', 'connect', 'grpcJs'] as const;
 
 let harness: TestHarness;

@@ -168,6 +168,7 @@ async function playPast() {
   await unfunded.becomes(undecided, RefundCaseStatus.FUNDING_REQUIRED);
   await unfunded.earn(100n);
   await expectSubmitted(unfunded, undecided);
+  expect(provider.callsOf(undecided)).toMatchObject([{ execution: 2 }]);
   await unfunded.record(undecided, ProviderOutcome.SUCCEEDED);
   endpointAnswers = 503;
   const lostUndelivered = await shop.publish();
@@ -256,7 +257,7 @@ it.each(TEMPORAL_STATES)(
     expect(await verifyFunds(restored.harness)).toBeGreaterThan(0);
     await areasAgree(temporal);
 
-    // It is booked again, and not submitted again, whatever the state of Temporal was.
+    // It is booked again, and not submitted again. The state of Temporal makes no difference, so one test is enough.
     if (!booksAgain) return;
     await restored.close();
     const booking = await startOn(temporal, url, { ...settings, ...WITHOUT_PROVIDER });

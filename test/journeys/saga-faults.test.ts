@@ -130,7 +130,7 @@ function shareEffects() {
   const isFirst = sharedEffects === undefined;
   sharedEffects ??= Promise.withResolvers<Effects>();
   const { promise, resolve, reject } = sharedEffects;
-  // Nobody waits for them if only one test runs.
+  // Otherwise, a failure would be an unhandled rejection when only one of the tests runs.
   promise.catch(() => undefined);
   const giveUp = () =>
     isFirst && reject(new Error('the test that runs the sagas without a fault has failed'));

@@ -6,10 +6,10 @@ import type { TestHarness } from './harness.ts';
 import type { TestNamespace } from './temporal.ts';
 import { testWorkflowBundle } from './temporal-namespace.ts';
 
-interface HarnessWorkerOptions {
+export interface HarnessWorkerOptions {
   /** To the services, with the worker's grants. Default: in the process. */
   readonly transport?: Transport;
-  /** Each runs at once, which takes longer than most tests. Default: no Schedules. */
+  /** Whether it creates the Temporal Schedules. Each runs at once, and all take a second of processor time. Default: false. */
   readonly hasSchedules?: boolean;
 }
 

@@ -103,7 +103,7 @@ const execution: Saga = {
 
 const refusedExecution: Saga = {
   name: 'a refund that the provider refuses',
-  // What precedes the answer of the provider is as for one that accepts, and the reversal as for a late return.
+  // The steps before the provider's answer are those of an accepted refund; the reversal is that of a late return.
   steps: ['after RecordProviderOutcome'],
   async prepare(world) {
     const { merchant, id, run } = await heldRefund(world, 400n);

@@ -269,17 +269,14 @@ describe('limits of a subscription', () => {
   it('are refused beyond their bounds', async () => {
     const { request } = await activeSubscription();
     const beyond = [
-      { maxConcurrentAttempts: 0 },
-      { maxConcurrentAttempts: 201 },
-      { maxAttemptsPerSecond: 0 },
-      { maxAttemptsPerSecond: 1_001 },
-    ];
-    for (const limits of beyond) {
+      ['max_concurrent_attempts', { maxConcurrentAttempts: 0 }],
+      ['max_concurrent_attempts', { maxConcurrentAttempts: 201 }],
+      ['max_attempts_per_second', { maxAttemptsPerSecond: 0 }],
+      ['max_attempts_per_second', { maxAttemptsPerSecond: 1_001 }],
+    ] as const;
+    for (const [field, limits] of beyond) {
       const set = webhooks.subscriptions.setDeliveryLimits({ ...request(), ...limits });
-      await expectRefusal(set, Code.InvalidArgument, 'INVALID_ARGUMENT', {
-        field:
-          limits.maxConcurrentAttempts === undefined ? 'max_attempts_per_second' : 'max_concurrent_attempts',
-      });
+      await expectRefusal(set, Code.InvalidArgument, 'INVALID_ARGUMENT', { field });
     }
   });
 });

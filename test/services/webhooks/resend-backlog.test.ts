@@ -4,7 +4,7 @@ import { startWebhooks } from './attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
 
 const DAY_MS = 86_400_000;
-/** More than a preview counts. */
+/** More than the 10,000 events that a preview counts. */
 const EVENTS = 11_000;
 const FAILED = 7;
 

@@ -23,7 +23,7 @@ import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from '../refunds/refund-harness.ts';
 import { type AreaBooks, type AreaHarness, playAreas } from './area-books.ts';
-import { AREA_CORRUPTIONS, type AreaCorruption } from './area-corruptions.ts';
+import { AREA_CORRUPTIONS } from './area-corruptions.ts';
 
 const { EVENT_TYPE_TIMER_STARTED } = proto.temporal.api.enums.v1.EventType;
 
@@ -31,15 +31,14 @@ const { EVENT_TYPE_TIMER_STARTED } = proto.temporal.api.enums.v1.EventType;
 const LATER_MS = 5_000;
 
 /** All corruptions, in rounds that break each record once at most: a check takes long, however much it finds. */
-const ROUNDS = Object.values(
-  Object.groupBy(AREA_CORRUPTIONS, (corruption, at) => {
-    const earlier = AREA_CORRUPTIONS.slice(0, at);
-    return earlier.filter(({ record }) => record === corruption.record).length;
-  }),
-).map((corruptions) => {
-  const round = corruptions as readonly AreaCorruption[];
-  return { round, rules: round.map(({ rule, record }) => `${rule} at ${record}`).join(', ') };
+const CORRUPTIONS_BY_ROUND = Map.groupBy(AREA_CORRUPTIONS, (corruption, at) => {
+  const earlier = AREA_CORRUPTIONS.slice(0, at);
+  return earlier.filter(({ record }) => record === corruption.record).length;
 });
+const ROUNDS = [...CORRUPTIONS_BY_ROUND.values()].map((round) => ({
+  round,
+  rules: round.map(({ rule, record }) => `${rule} at ${record}`).join(', '),
+}));
 
 let provider: TestProvider;
 let running: AreaHarness;
@@ -98,10 +97,10 @@ describe('the area check', () => {
     for (const { record, breaking } of round) await sqlOf(running.harness, breaking, [books[record]]);
     const { differences, differenceCount } = await check();
     for (const { record, repair } of round) await sqlOf(running.harness, repair, [books[record]]);
-    const found = differences.map(({ rule, id, ...of }) => ({ ...of, difference: `${rule} ${id}` }));
-    const broken = round.map(({ rule, record }) => `${rule} ${books[record]}`).sort();
-    expect(found.map(({ difference }) => difference).sort()).toEqual(broken);
-    for (const of of found) expect(of).toMatchObject({ merchantId, environment: 'live' });
+    const broken = round.map(({ rule, record }) => `${rule} ${books[record]}`);
+    expect(differences.map(({ rule, id }) => `${rule} ${id}`).sort()).toEqual(broken.sort());
+    for (const difference of differences)
+      expect(difference).toMatchObject({ merchantId, environment: 'live' });
     expect(differenceCount).toBe(round.length);
     for (const [at, { rule }] of round.entries()) {
       const sameRule = round.filter((other) => other.rule === rule);

@@ -114,9 +114,9 @@ describe('until its execution has started', () => {
   });
   afterAll(() => harness.close());
 
-  const commandsOf = (of: TestHarness, id: string) =>
+  const commandsOf = (services: TestHarness, id: string) =>
     sqlOf<{ workflow_id: string }>(
-      of,
+      services,
       "select workflow_id from platform.outbox_command where workflow_type = 'executeRefund' and arguments->0->>'refundCaseId' = $1",
       [id],
     );

@@ -10,7 +10,7 @@ import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verify-funds.ts';
 import { refundsOf, type Tenant } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { type HarnessWorkerOptions, startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
@@ -18,7 +18,7 @@ import { createTestNamespace } from '../../support/temporal-namespace.ts';
 /** Services, Temporal and the worker with its relay, which executes the commands of writes. */
 export async function startRefundHarness(
   settings: Record<string, string> = {},
-  options: { hasSchedules?: boolean } = {},
+  options?: HarnessWorkerOptions,
 ) {
   const [harness, temporal] = await Promise.all([startHarness(settings), createTestNamespace()]);
   const worker = await startHarnessWorker(harness, temporal, options);

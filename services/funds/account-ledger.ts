@@ -2,11 +2,16 @@ import { v7 as uuidv7 } from 'uuid';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { AccountEntity, PostingEntity } from './funds.entity.ts';
 import type { Posting } from './funds-change.ts';
-import type { InstallmentStore } from './installment-store.ts';
-import { type AddedSale, addSales, type NewSale } from './new-sales.ts';
-import { applyToReleases, type InstallmentChange, requireExactSums, withChanged } from './release-rows.ts';
-import type { ReleaseStore } from './release-store.ts';
-import { insertSales, updateSaleStatuses } from './sale-store.ts';
+import {
+  applyToReleases,
+  type InstallmentChange,
+  requireExactSums,
+  withChanged,
+} from './releases/release-rows.ts';
+import type { ReleaseStore } from './releases/release-store.ts';
+import type { InstallmentStore } from './sales/installment-store.ts';
+import { type AddedSale, addSales, type NewSale } from './sales/new-sales.ts';
+import { insertSales, updateSaleStatuses } from './sales/sale-store.ts';
 
 /**
  * Writes what changes together in an account: its installments, the release rows that sum them up, the statuses of its

@@ -9,7 +9,7 @@ import {
   remainingMinor,
   restore,
   statusOf,
-} from './installment.ts';
+} from './sales/installment.ts';
 
 /** An amount deducted from an installment, or restored to it. */
 export interface Allocation {

@@ -4,17 +4,17 @@ import { type CivilDate, civilDateAt } from '../platform/civil-date.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { AccountLedger } from './account-ledger.ts';
 import { availableMinor } from './allocation.ts';
+import { OpenDebts } from './debts/open-debts.ts';
 import { AccountEntity } from './funds.entity.ts';
 import { publishMoves, releasedEvent } from './funds.event.ts';
 import { type FundsChange, postingOf } from './funds-change.ts';
-import { HoldStore } from './hold-store.ts';
-import { adjustHoldsOfSales, salesToHold } from './holds.ts';
-import { InstallmentStore } from './installment-store.ts';
-import type { NewSale } from './new-sales.ts';
-import { OpenDebts } from './open-debts.ts';
-import { PendingDebits } from './pending-debits.ts';
-import { type InstallmentChange, mergeChanges } from './release-rows.ts';
-import { ReleaseStore } from './release-store.ts';
+import { HoldStore } from './holds/hold-store.ts';
+import { adjustHoldsOfSales, salesToHold } from './holds/holds.ts';
+import { PendingDebits } from './refunds/pending-debits.ts';
+import { type InstallmentChange, mergeChanges } from './releases/release-rows.ts';
+import { ReleaseStore } from './releases/release-store.ts';
+import { InstallmentStore } from './sales/installment-store.ts';
+import type { NewSale } from './sales/new-sales.ts';
 import {
   causeOf,
   debtCollectionMovements,

@@ -1,6 +1,6 @@
 import type { Allocation } from './allocation.ts';
 import type { PostingKind } from './funds.entity.ts';
-import type { InstallmentChange } from './release-rows.ts';
+import type { InstallmentChange } from './releases/release-rows.ts';
 import {
   type AllocatedKind,
   causeOf,

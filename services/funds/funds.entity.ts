@@ -1,8 +1,8 @@
 import { defineEntity, type InferEntity, type Opt, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
-import type { BlockReason, ReleaseStatus } from './installment.ts';
-import type { SaleMethod } from './sale-schedule.ts';
-import type { SaleStatus } from './sale-status.ts';
+import type { BlockReason, ReleaseStatus } from './sales/installment.ts';
+import type { SaleMethod } from './sales/sale-schedule.ts';
+import type { SaleStatus } from './sales/sale-status.ts';
 
 const REMAINING =
   'bigint generated always as (gross_minor - fees_minor - deducted_minor - advanced_minor) stored';

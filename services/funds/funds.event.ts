@@ -1,7 +1,6 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import type { OutboxEvent } from '../platform/outbox/outbox-events.ts';
-import { type ReleaseStatus, statusOf } from './installment.ts';
 import {
   blockedReasons,
   type InstallmentChange,
@@ -9,8 +8,9 @@ import {
   rowKey,
   rowOriginalMinor,
   rowRemainingMinor,
-} from './release-rows.ts';
-import type { ReleaseStore } from './release-store.ts';
+} from './releases/release-rows.ts';
+import type { ReleaseStore } from './releases/release-store.ts';
+import { type ReleaseStatus, statusOf } from './sales/installment.ts';
 
 type FundsEventType = 'funds.released.v1' | 'funds.blocked.v1' | 'funds.unblocked.v1';
 

@@ -8,9 +8,9 @@ import {
   type ReleaseCalendarHoliday,
   type SaleInstallmentSchema,
 } from '../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { DatedHoliday } from './business-days.ts';
 import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
-import { type Installment, originalMinor, statusOf } from './installment.ts';
+import type { DatedHoliday } from './releases/business-days.ts';
+import { type Installment, originalMinor, statusOf } from './sales/installment.ts';
 
 /** The message of a release row. */
 export function releaseMessage(row: ReleaseReadRow): FundsRelease {

@@ -13,7 +13,7 @@ import {
   ReleaseEntity,
 } from './funds.entity.ts';
 import { type FundsTotalsRow, RELEASE_TOTALS } from './funds-totals.ts';
-import type { ReleaseStatus } from './installment.ts';
+import type { ReleaseStatus } from './sales/installment.ts';
 
 /** A release row as hot reads return it; amounts in centavos. */
 export type ReleaseReadRow = ReadTable<typeof ReleaseEntity>;

@@ -10,7 +10,7 @@ import type {
   RefundDebitEntity,
   ReservationEntity,
 } from './funds.entity.ts';
-import { amountsDeductedFor, usedMinorOf } from './sale-rest.sql.ts';
+import { amountsDeductedFor, usedMinorOf } from './sales/sale-rest.sql.ts';
 
 type BlockTable = ReadTable<typeof BlockEntity>;
 type RefundDebitTable = ReadTable<typeof RefundDebitEntity>;

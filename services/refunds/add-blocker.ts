@@ -5,9 +5,9 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { addBlockerToCase } from './execution/refund-execution.ts';
 import { manualBlockerOf, storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockRefundCase, storeChange } from './refund-case-store.ts';
-import { addBlockerToCase } from './refund-execution.ts';
 
 /** Adds a blocker set by another team to an open case. */
 export function addBlocker(writes: Writes, request: AddBlockerRequest, context: HandlerContext) {

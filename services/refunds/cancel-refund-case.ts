@@ -7,10 +7,10 @@ import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.t
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { unblockCovered } from './disputes/unblock-covered.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockPaymentOf, lockRefundCase, storeChange } from './refund-case-store.ts';
-import { cancelCase } from './refund-review.ts';
-import { unblockCovered } from './unblock-covered.ts';
+import { cancelCase } from './review/refund-review.ts';
 
 /** Cancels a case whose execution has not started. The amount that it frees may unblock other cases of the payment. */
 export function cancelRefundCase(writes: Writes, request: CancelRefundCaseRequest, context: HandlerContext) {

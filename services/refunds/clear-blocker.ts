@@ -6,10 +6,10 @@ import type {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundFunding from '../contracts/refunds/refund-funding.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
-import type { DecisionDependencies } from './decide-refund-case.ts';
+import { awaitsFundingOnly, clearBlockerOfCase } from './execution/refund-execution.ts';
 import { manualBlockerOf, storedRefundCaseMessage } from './refund-case.message.ts';
 import { executeIfApproved, lockRefundCase, storeChange } from './refund-case-store.ts';
-import { awaitsFundingOnly, clearBlockerOfCase } from './refund-execution.ts';
+import type { DecisionDependencies } from './review/decide-refund-case.ts';
 
 /**
  * Clears a blocker set by another team. Without any blocker the case is executed; if the balance is the only one left,

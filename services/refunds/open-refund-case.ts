@@ -14,14 +14,15 @@ import { enumName } from '../platform/enum-name.ts';
 import { callFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
-import { committedMinor, unclaimedMinor } from './payment-amounts.ts';
+import { committedMinor, unclaimedMinor } from './payments/payment-amounts.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,
   requireLeftOfSale,
   requireRefundable,
   requireSameFacts,
-} from './payment-facts.ts';
+} from './payments/payment-facts.ts';
+import { lockRefundedSale, type SaleReads, saleAmountOf } from './payments/refunded-sale.ts';
 import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { publishEvents } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
@@ -34,8 +35,7 @@ import {
 import { exceededLimits } from './refund-limits.ts';
 import type { RefundLimits } from './refund-policy.ts';
 import { findReferenced } from './refund-reference.ts';
-import { openCase } from './refund-review.ts';
-import { lockRefundedSale, type SaleReads, saleAmountOf } from './refunded-sale.ts';
+import { openCase } from './review/refund-review.ts';
 
 export interface OpeningDependencies {
   readonly writes: Writes;

@@ -2,8 +2,9 @@ import * as refundExecution from '../contracts/refunds/refund-execution.contract
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
-import { disputeNotFound } from './dispute.ts';
-import { type RefundSumsRow, refundSums, refundSumsOf } from './payment-use.sql.ts';
+import { disputeNotFound } from './disputes/dispute.ts';
+import { awaitsExecution } from './execution/refund-execution.ts';
+import { type RefundSumsRow, refundSums, refundSumsOf } from './payments/payment-use.sql.ts';
 import {
   DisputeEntity,
   type DisputeRow,
@@ -14,7 +15,6 @@ import {
 } from './refund-case.entity.ts';
 import { publishEvents } from './refund-case.event.ts';
 import { type Change, isClosed } from './refund-case.ts';
-import { awaitsExecution } from './refund-execution.ts';
 
 /** NOT_FOUND (REFUND_CASE_NOT_FOUND): the merchant has no such refund case in this environment. */
 export const refundCaseNotFound = () => notFound('REFUND_CASE_NOT_FOUND', 'the refund case does not exist');

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/postgresql';
 import { amountColumn, tenantColumns, timestampColumn } from '../platform/database/tenant-columns.ts';
-import type { DisputeOutcome, DisputeReason } from './dispute.ts';
+import type { DisputeOutcome, DisputeReason } from './disputes/dispute.ts';
 import type { ApprovalMode, Blocker, Initiator, MerchantDecision, RefundStatus } from './refund-case.ts';
 
 export const PaymentEntity = defineEntity({

@@ -3,7 +3,7 @@ import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import { columnsOf } from '../platform/reads/read-table.ts';
 import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
-import type { DisputeReadRow } from './dispute.queries.ts';
+import type { DisputeReadRow } from './disputes/dispute.queries.ts';
 import { DisputeEntity, RefundCaseEntity } from './refund-case.entity.ts';
 import type { RefundCaseReadRow } from './refund-case.queries.ts';
 import { OPEN_STATUSES, type RefundStatus } from './refund-case.ts';

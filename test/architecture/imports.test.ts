@@ -51,10 +51,10 @@ describe('the rules', () => {
     ['services/platform/writes/writes.ts', 'services/server.ts'],
     ['services/funds/funds.area.ts', 'services/refunds/refund-case.ts'],
     ['services/funds/funds.area.ts', 'services/server.ts'],
-    ['services/refunds/start-refund.ts', 'workflows/refunds/refund-execution.workflow.ts'],
-    ['services/refunds/start-refund.ts', 'workflows/funds/daily-release.contract.ts'],
+    ['services/refunds/execution/start-refund.ts', 'workflows/refunds/refund-execution.workflow.ts'],
+    ['services/refunds/execution/start-refund.ts', 'workflows/funds/daily-release.contract.ts'],
     ['services/contracts/refunds/merchant-review.contract.ts', 'services/platform/writes/writes.ts'],
-    ['services/refunds/start-refund.ts', 'workflows/funds/release.activities.ts'],
+    ['services/refunds/execution/start-refund.ts', 'workflows/funds/release.activities.ts'],
     ['services/server.ts', 'gateway/app.ts'],
     ['services/server.ts', 'local/ports.ts'],
     ['workflows/refunds/refund.activities.ts', 'services/refunds/refund-case.ts'],
@@ -70,9 +70,12 @@ describe('the rules', () => {
   test('allow the imports of the architecture', () => {
     const allowed = [
       imported('gateway/app.ts', 'services/platform/errors.ts', 'proto/gen/a_pb.js', 'fastify'),
-      imported('services/refunds/start-refund.ts', 'services/contracts/refunds/refund-execution.contract.ts'),
+      imported(
+        'services/refunds/execution/start-refund.ts',
+        'services/contracts/refunds/refund-execution.contract.ts',
+      ),
       imported('services/funds/funds-account.ts', 'services/contracts/refunds/refund-funding.contract.ts'),
-      imported('services/refunds/start-refund.ts', 'services/refunds/refund-case.ts'),
+      imported('services/refunds/execution/start-refund.ts', 'services/refunds/refund-case.ts'),
       imported('services/server.ts', 'services/refunds/refunds.area.ts'),
       imported('workflows/refunds/refund.activities.ts', 'workflows/retrying.ts'),
       imported('workflows/worker.ts', 'workflows/refunds/refund.activities.ts'),

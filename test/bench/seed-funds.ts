@@ -3,8 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { v7 as uuidv7 } from 'uuid';
-import { scheduleSale } from '../../services/funds/sale-schedule.ts';
-import { saleStatusOf } from '../../services/funds/sale-status.ts';
+import { scheduleSale } from '../../services/funds/sales/sale-schedule.ts';
+import { saleStatusOf } from '../../services/funds/sales/sale-status.ts';
 import { addDays, type CivilDate } from '../../services/platform/civil-date.ts';
 import type { Tenant } from '../../services/platform/tenant.ts';
 

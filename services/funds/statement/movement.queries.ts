@@ -6,7 +6,7 @@ import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { startOf } from '../../platform/reads/start-of-date.ts';
 import type { Tenant } from '../../platform/tenant.ts';
-import type { BlockReason } from '../installment.ts';
+import type { BlockReason } from '../sales/installment.ts';
 import type { MovementKind } from './movement.ts';
 
 /** Balances in centavos, as text: sums over all days may exceed 64 bits. */

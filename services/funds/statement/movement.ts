@@ -2,9 +2,9 @@ import { sumOf } from '../../platform/amounts.ts';
 import { type CivilDate, civilDateAt, startOfDay } from '../../platform/civil-date.ts';
 import type { DebtAllocation } from '../allocation.ts';
 import type { PostingKind } from '../funds.entity.ts';
-import { type Block, type Installment, isSameBlock, remainingMinor, statusOf } from '../installment.ts';
-import type { NewSale } from '../new-sales.ts';
-import type { InstallmentChange } from '../release-rows.ts';
+import type { InstallmentChange } from '../releases/release-rows.ts';
+import { type Block, type Installment, isSameBlock, remainingMinor, statusOf } from '../sales/installment.ts';
+import type { NewSale } from '../sales/new-sales.ts';
 
 /** What changes the balances of an account. */
 export type MovementKind =

@@ -1,4 +1,4 @@
-import type { ReleaseStatus } from '../installment.ts';
+import type { ReleaseStatus } from '../sales/installment.ts';
 
 export const INVARIANTS = [
   'ORIGINAL',

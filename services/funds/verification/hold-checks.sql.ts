@@ -1,4 +1,4 @@
-import { usedMinorOf } from '../sale-rest.sql.ts';
+import { usedMinorOf } from '../sales/sale-rest.sql.ts';
 import { compare, subject } from './difference.sql.ts';
 
 const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'installment.id' };

@@ -1,4 +1,4 @@
-import { SALE_STATUS_SQL } from '../sale-status.ts';
+import { SALE_STATUS_SQL } from '../sales/sale-status.ts';
 import { compare, subject } from './difference.sql.ts';
 
 const INSTALLMENT = { date: 'date', status: 'status', sale: 'sale_id', installment: 'id' };

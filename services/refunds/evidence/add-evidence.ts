@@ -12,7 +12,7 @@ import { parseAll } from '../../platform/request-faults.ts';
 import { occurredAtOf } from '../../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { requireAwaitingResponse } from '../dispute.ts';
+import { requireAwaitingResponse } from '../disputes/dispute.ts';
 import { lockDispute, lockRefundCase } from '../refund-case-store.ts';
 import { EvidenceEntity } from './evidence.entity.ts';
 import { evidenceMessage } from './evidence.message.ts';

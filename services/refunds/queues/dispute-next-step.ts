@@ -1,7 +1,7 @@
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { DisputeAction } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { EnumName } from '../../platform/enum-name.ts';
-import type { DisputeReadRow } from '../dispute.queries.ts';
+import type { DisputeReadRow } from '../disputes/dispute.queries.ts';
 import type { Owner } from './refund-next-step.ts';
 
 /** The next action for an open dispute. */

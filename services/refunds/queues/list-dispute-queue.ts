@@ -8,8 +8,8 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
-import { disputeMessage } from '../dispute.message.ts';
-import { type DisputeReadRow, dueDateOrder } from '../dispute.queries.ts';
+import { disputeMessage } from '../disputes/dispute.message.ts';
+import { type DisputeReadRow, dueDateOrder } from '../disputes/dispute.queries.ts';
 import { nextDisputeStep } from './dispute-next-step.ts';
 import { selectDisputeQueue } from './queue.queries.ts';
 

@@ -5,7 +5,7 @@ import { type MerchantFilter, matchingMerchant } from '../../platform/reads/merc
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf } from '../../platform/reads/read-table.ts';
-import { type DisputeReadRow, type DueDisputeReadRow, dueDateOrder } from '../dispute.queries.ts';
+import { type DisputeReadRow, type DueDisputeReadRow, dueDateOrder } from '../disputes/dispute.queries.ts';
 import { DisputeEntity, RefundCaseEntity } from '../refund-case.entity.ts';
 import type { RefundCaseReadRow } from '../refund-case.queries.ts';
 import { type Blocker, OPEN_STATUSES, type RefundStatus } from '../refund-case.ts';

@@ -1,6 +1,6 @@
-import type { Block } from '../../../services/funds/installment.ts';
-import { isHeldBy, remainingMinor, statusOf } from '../../../services/funds/installment.ts';
-import type { QuotedInstallment } from '../../../services/funds/reservation.ts';
+import type { QuotedInstallment } from '../../../services/funds/advances/reservation.ts';
+import type { Block } from '../../../services/funds/sales/installment.ts';
+import { isHeldBy, remainingMinor, statusOf } from '../../../services/funds/sales/installment.ts';
 import { FundsModel, type ModelBlock, type ModelSale } from './funds-model.ts';
 
 /** The outcome of a command: OK with its figures, or the reason of its refusal. */

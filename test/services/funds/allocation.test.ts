@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { reserveQuoted, settleReserved } from '../../../services/funds/advances/reservation.ts';
 import {
   type Allocation,
   allocateBlocked,
@@ -8,8 +9,7 @@ import {
   availableMinor,
   reverse,
 } from '../../../services/funds/allocation.ts';
-import { type Installment, type OpenBlock, statusOf } from '../../../services/funds/installment.ts';
-import { reserveQuoted, settleReserved } from '../../../services/funds/reservation.ts';
+import { type Installment, type OpenBlock, statusOf } from '../../../services/funds/sales/installment.ts';
 
 const TODAY = '2026-11-20';
 const refund: OpenBlock = { id: '1', reason: 'REFUND_IN_PROGRESS', sourceId: 'case' };

@@ -5,7 +5,7 @@ import {
   bankHolidays,
   businessDayFrom,
   isBusinessDay,
-} from '../../../services/funds/business-days.ts';
+} from '../../../services/funds/releases/business-days.ts';
 
 const brazil = new Holidays('BR');
 const years = range(1990, 2100).map((year) => ({ year, independent: brazil.getHolidays(year) }));

@@ -1,8 +1,8 @@
 import { ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { BlockOutcome, BlockReason, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { BLOCK_REASONS } from '../../../services/funds/installment.ts';
-import type { QuotedInstallment } from '../../../services/funds/reservation.ts';
+import type { QuotedInstallment } from '../../../services/funds/advances/reservation.ts';
+import { BLOCK_REASONS } from '../../../services/funds/sales/installment.ts';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import type { AccountModel, Outcome } from './account-model.ts';
 import type { FundsCaller } from './funds-caller.ts';

@@ -1,4 +1,9 @@
 import {
+  type QuotedInstallment,
+  reserveQuoted,
+  settleReserved,
+} from '../../../services/funds/advances/reservation.ts';
+import {
   type Allocation,
   allocateBlocked,
   allocateDebts,
@@ -8,9 +13,7 @@ import {
   type Debt,
   reverse,
 } from '../../../services/funds/allocation.ts';
-import { adjustHolds, heldMinor } from '../../../services/funds/holds.ts';
-import type { Block, Installment, OpenBlock } from '../../../services/funds/installment.ts';
-import * as rules from '../../../services/funds/installment.ts';
+import { adjustHolds, heldMinor } from '../../../services/funds/holds/holds.ts';
 import {
   applyToReleases,
   type InstallmentChange,
@@ -18,19 +21,16 @@ import {
   type ReleaseRow,
   requireExactSums,
   rowKey,
-} from '../../../services/funds/release-rows.ts';
-import {
-  type QuotedInstallment,
-  reserveQuoted,
-  settleReserved,
-} from '../../../services/funds/reservation.ts';
+} from '../../../services/funds/releases/release-rows.ts';
+import type { Block, Installment, OpenBlock } from '../../../services/funds/sales/installment.ts';
+import * as rules from '../../../services/funds/sales/installment.ts';
 import {
   deductionsOnReversal,
   refundLimitMinor,
   type UsedSale,
   wantedMinor,
-} from '../../../services/funds/sale-rest.ts';
-import { type SaleMethod, scheduleSale } from '../../../services/funds/sale-schedule.ts';
+} from '../../../services/funds/sales/sale-rest.ts';
+import { type SaleMethod, scheduleSale } from '../../../services/funds/sales/sale-schedule.ts';
 import { addDays, type CivilDate } from '../../../services/platform/civil-date.ts';
 import { DomainError } from '../../../services/platform/errors.ts';
 

@@ -2,6 +2,14 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  applyToReleases,
+  blockedReasons,
+  type ReleaseRow,
+  rowKey,
+  rowOriginalMinor,
+  rowRemainingMinor,
+} from '../../../services/funds/releases/release-rows.ts';
+import {
   BLOCK_REASONS,
   holdableMinor,
   isFree,
@@ -9,15 +17,7 @@ import {
   originalMinor,
   remainingMinor,
   statusOf,
-} from '../../../services/funds/installment.ts';
-import {
-  applyToReleases,
-  blockedReasons,
-  type ReleaseRow,
-  rowKey,
-  rowOriginalMinor,
-  rowRemainingMinor,
-} from '../../../services/funds/release-rows.ts';
+} from '../../../services/funds/sales/installment.ts';
 import { MAX_AMOUNT_MINOR } from '../../../services/platform/amounts.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { FundsModel } from './funds-model.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { adjustHolds, type Hold, heldMinor } from '../../../services/funds/holds.ts';
+import { adjustHolds, type Hold, heldMinor } from '../../../services/funds/holds/holds.ts';
 import {
   holdableMinor,
   type Installment,
@@ -8,8 +8,8 @@ import {
   type OpenBlock,
   remainingMinor,
   statusOf,
-} from '../../../services/funds/installment.ts';
-import { deductionsOnReversal, wantedMinor } from '../../../services/funds/sale-rest.ts';
+} from '../../../services/funds/sales/installment.ts';
+import { deductionsOnReversal, wantedMinor } from '../../../services/funds/sales/sale-rest.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const TODAY = '2026-11-20';

@@ -18,7 +18,7 @@ import {
   splitOff,
   statusOf,
   unhold,
-} from '../../../services/funds/installment.ts';
+} from '../../../services/funds/sales/installment.ts';
 
 const TODAY = '2026-11-16';
 const BEFORE = '2026-11-15';

@@ -1,13 +1,13 @@
 import { expect } from 'vitest';
 import { BlockReason, FundsReleaseStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { type ReleaseStatus, remainingMinor, statusOf } from '../../../services/funds/installment.ts';
 import {
   blockedReasons,
   type ReleaseRow,
   rowKey,
   rowOriginalMinor,
   rowRemainingMinor,
-} from '../../../services/funds/release-rows.ts';
+} from '../../../services/funds/releases/release-rows.ts';
+import { type ReleaseStatus, remainingMinor, statusOf } from '../../../services/funds/sales/installment.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import type { FundsCaller } from './funds-caller.ts';

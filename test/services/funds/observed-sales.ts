@@ -5,8 +5,8 @@ import {
   type Sale,
   SaleStatus,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { type ReleaseStatus, remainingMinor, statusOf } from '../../../services/funds/installment.ts';
-import { saleStatusOf } from '../../../services/funds/sale-status.ts';
+import { type ReleaseStatus, remainingMinor, statusOf } from '../../../services/funds/sales/installment.ts';
+import { saleStatusOf } from '../../../services/funds/sales/sale-status.ts';
 import type { FundsCaller } from './funds-caller.ts';
 import type { FundsModel } from './funds-model.ts';
 

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Installment } from '../../../services/funds/installment.ts';
 import {
   applyToReleases,
   blockedReasons,
@@ -9,7 +8,8 @@ import {
   rowKey,
   rowOriginalMinor,
   rowRemainingMinor,
-} from '../../../services/funds/release-rows.ts';
+} from '../../../services/funds/releases/release-rows.ts';
+import type { Installment } from '../../../services/funds/sales/installment.ts';
 import { MAX_AMOUNT_MINOR } from '../../../services/platform/amounts.ts';
 
 const DATE = '2026-12-01';

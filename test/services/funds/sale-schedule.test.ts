@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isBusinessDay } from '../../../services/funds/business-days.ts';
-import { type CapturedSale, scheduleSale } from '../../../services/funds/sale-schedule.ts';
+import { isBusinessDay } from '../../../services/funds/releases/business-days.ts';
+import { type CapturedSale, scheduleSale } from '../../../services/funds/sales/sale-schedule.ts';
 import { addDays, daysBetween } from '../../../services/platform/civil-date.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 

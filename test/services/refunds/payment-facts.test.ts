@@ -5,15 +5,15 @@ import {
   disputeNotFound,
   recordResponse,
   recordSubmission,
-} from '../../../services/refunds/dispute.ts';
-import { endDispute, undisputedMinor } from '../../../services/refunds/dispute-outcome.ts';
+} from '../../../services/refunds/disputes/dispute.ts';
+import { endDispute, undisputedMinor } from '../../../services/refunds/disputes/dispute-outcome.ts';
+import { awaitsFundingOnly } from '../../../services/refunds/execution/refund-execution.ts';
 import {
   type PaymentFacts,
   refundWindowExpiresAt,
   requireRefundable,
   requireSameFacts,
-} from '../../../services/refunds/payment-facts.ts';
-import { awaitsFundingOnly } from '../../../services/refunds/refund-execution.ts';
+} from '../../../services/refunds/payments/payment-facts.ts';
 import { limitBlockers } from '../../../services/refunds/refund-policy.ts';
 
 const PAID_AT = new Date('2026-11-01T12:00:00Z');

@@ -3,17 +3,6 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DomainError } from '../../../services/platform/errors.ts';
 import {
-  type PaymentFacts,
-  requireRefundable,
-  requireSameFacts,
-} from '../../../services/refunds/payment-facts.ts';
-import type {
-  Change,
-  ManualBlocker,
-  RefundCase,
-  RefundStatus,
-} from '../../../services/refunds/refund-case.ts';
-import {
   addBlockerToCase,
   blockDisputed,
   clearBlockerOfCase,
@@ -22,7 +11,18 @@ import {
   requireDisputable,
   startExecution,
   unblockDisputed,
-} from '../../../services/refunds/refund-execution.ts';
+} from '../../../services/refunds/execution/refund-execution.ts';
+import {
+  type PaymentFacts,
+  requireRefundable,
+  requireSameFacts,
+} from '../../../services/refunds/payments/payment-facts.ts';
+import type {
+  Change,
+  ManualBlocker,
+  RefundCase,
+  RefundStatus,
+} from '../../../services/refunds/refund-case.ts';
 import { limitBlockers } from '../../../services/refunds/refund-policy.ts';
 import {
   announceDeadline,
@@ -32,7 +32,7 @@ import {
   expireReview,
   openCase,
   rejectInReview,
-} from '../../../services/refunds/refund-review.ts';
+} from '../../../services/refunds/review/refund-review.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,18 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DomainError } from '../../../services/platform/errors.ts';
 import {
-  type PaymentFacts,
-  refundWindowExpiresAt,
-  requireRefundable,
-} from '../../../services/refunds/payment-facts.ts';
-import {
-  type Change,
-  eventsOfStatus,
-  isClosed,
-  type RefundCase,
-  type RefundStatus,
-} from '../../../services/refunds/refund-case.ts';
-import {
   addBlockerToCase,
   blockDisputed,
   clearBlockerOfCase,
@@ -20,7 +8,19 @@ import {
   recordOutcome,
   requireDisputable,
   startExecution,
-} from '../../../services/refunds/refund-execution.ts';
+} from '../../../services/refunds/execution/refund-execution.ts';
+import {
+  type PaymentFacts,
+  refundWindowExpiresAt,
+  requireRefundable,
+} from '../../../services/refunds/payments/payment-facts.ts';
+import {
+  type Change,
+  eventsOfStatus,
+  isClosed,
+  type RefundCase,
+  type RefundStatus,
+} from '../../../services/refunds/refund-case.ts';
 import {
   announceDeadline,
   approveInReview,
@@ -30,7 +30,7 @@ import {
   type Opening,
   openCase,
   rejectInReview,
-} from '../../../services/refunds/refund-review.ts';
+} from '../../../services/refunds/review/refund-review.ts';
 
 const noon = new Date('2026-03-02T12:00:00.000Z');
 const later = new Date('2026-03-02T13:00:00.000Z');

@@ -1,0 +1,134 @@
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { sql } from 'kysely';
+import type { CivilDate } from '../../platform/civil-date.ts';
+import { isAnyOf } from '../../platform/reads/ids.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
+import { queryBuilder } from '../../platform/reads/query-builder.ts';
+import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
+import { startOf } from '../../platform/reads/start-of-date.ts';
+import type { RecordKey, Tenant } from '../../platform/tenant.ts';
+import { DisputeEntity } from '../refund-case.entity.ts';
+import type { DisputeOutcome } from './dispute.ts';
+
+/** A dispute as hot reads return it. */
+export type DisputeReadRow = ReadTable<typeof DisputeEntity>;
+
+const db = queryBuilder<{ 'refunds.dispute': DisputeReadRow }>();
+
+function disputes(parameters: ReadParameters<Tenant>) {
+  return db
+    .selectFrom('refunds.dispute')
+    .select(columnsOf(DisputeEntity))
+    .where('merchant_id', '=', parameters('merchantId'))
+    .where('environment', '=', parameters('environment'));
+}
+
+function matchingDisputes(parameters: ReadParameters<Tenant & DisputeFilter>) {
+  let query = disputes(parameters);
+  if (parameters.has('from')) query = query.where('opened_at', '>=', startOf(parameters('from'), 0));
+  if (parameters.has('to')) query = query.where('opened_at', '<', startOf(parameters('to'), 1));
+  if (parameters.has('paymentIntentId')) {
+    query = query.where('payment_intent_id', '=', parameters('paymentIntentId'));
+  }
+  if (parameters.has('disputeIds')) query = query.where(isAnyOf('id', parameters('disputeIds')));
+  if (parameters.has('saleIds')) query = query.where(isAnyOf('sale_id', parameters('saleIds')));
+  if (parameters.has('outcome')) query = query.where('outcome', '=', parameters('outcome'));
+  return query;
+}
+
+/** One dispute by its id. */
+export const selectDispute = prepareRead<RecordKey, DisputeReadRow>((parameters) =>
+  disputes(parameters).where('id', '=', parameters('id')).compile(),
+);
+
+/** Which of a merchant's disputes to list; undefined filters are ignored. */
+export interface DisputeFilter {
+  /** Dates of the opening, inclusive. */
+  readonly from?: CivilDate | undefined;
+  readonly to?: CivilDate | undefined;
+  readonly paymentIntentId: string | undefined;
+  readonly disputeIds?: readonly string[] | undefined;
+  readonly saleIds?: readonly string[] | undefined;
+  readonly outcome: DisputeOutcome | undefined;
+}
+
+type DisputePage = Tenant & DisputeFilter & PageRange;
+
+/** A page of the disputes that can be responded to at a time. */
+interface AwaitingDisputePage extends DisputePage {
+  readonly status: 'OPEN' | 'CLOSED' | undefined;
+  readonly now: Date;
+}
+
+/** A dispute, and the time by which it is ordered: its due date or, without one, its opening. */
+export type DueDisputeReadRow = DisputeReadRow & { due_or_opened_at: Timestamp };
+
+/** Disputes are listed newest first. */
+export const disputeOrder: ListOrder<DisputeReadRow> = { columns: ['opened_at', 'id'], direction: 'desc' };
+
+/** Disputes awaiting the merchant's response are listed earliest due date first. */
+export const dueDateOrder: ListOrder<DueDisputeReadRow> = {
+  columns: ['due_or_opened_at', 'id'],
+  direction: 'asc',
+};
+
+/** A page of all, open or closed disputes. */
+export const selectDisputes = {
+  ALL: disputePage(),
+  OPEN: disputePage('is'),
+  CLOSED: disputePage('is not'),
+} as const;
+
+/** @param closedNull how `closed_at` compares to null; a part of the statement, so that an index by it is used. */
+function disputePage(closedNull?: 'is' | 'is not') {
+  return prepareRead<DisputePage, DisputeReadRow>((parameters) => {
+    let query = matchingDisputes(parameters);
+    if (closedNull) query = query.where('closed_at', closedNull, null);
+    return inOrder(query, disputeOrder, parameters).compile();
+  });
+}
+
+/** One page of the disputes awaiting the merchant's response, in the order in which they are due. */
+export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisputeReadRow>((parameters) => {
+  let awaiting = matchingDisputes(parameters);
+  // No closed dispute awaits a response.
+  if (parameters.has('status')) awaiting = awaiting.where(sql<boolean>`${parameters('status')} = 'OPEN'`);
+  const due = awaiting
+    .where('closed_at', 'is', null)
+    .where('responded_at', 'is', null)
+    .where(sql<boolean>`(due_at is null or due_at > ${parameters('now')})`)
+    // The same expression as in the index dispute_awaiting.
+    .select(sql<Timestamp>`coalesce(due_at, opened_at)`.as('due_or_opened_at'));
+  return inOrder(db.selectFrom(due.as('due')).selectAll(), dueDateOrder, parameters).compile();
+});
+
+/** The disputes that match with one outcome. */
+export interface DisputeTotalRow {
+  /** Null for open disputes. */
+  outcome: DisputeOutcome | null;
+  count: number;
+  /** The sum of disputes with an amount in centavos, as text: it may exceed 64 bits. */
+  amount_minor: string;
+  /** The disputes that may have a deduction. */
+  deducting_ids: string[];
+}
+
+interface DisputeTotals extends Tenant, DisputeFilter {
+  readonly status: 'OPEN' | 'CLOSED' | undefined;
+}
+
+/** The sums of the disputes that match, by outcome. */
+export const selectDisputeTotals = prepareRead<DisputeTotals, DisputeTotalRow>((parameters) => {
+  let matching = matchingDisputes(parameters);
+  if (parameters.has('status')) {
+    matching = matching.where(sql<boolean>`(closed_at is null) = (${parameters('status')} = 'OPEN')`);
+  }
+  return db
+    .selectFrom(matching.as('matching'))
+    .select(['outcome', sql<number>`count(*)::int`.as('count')])
+    .select(sql<string>`coalesce(sum(amount_minor), 0)::text`.as('amount_minor'))
+    .select(sql<string[]>`coalesce(array_agg(id) filter (where outcome <> 'WON'), '{}')`.as('deducting_ids'))
+    .groupBy('outcome')
+    .compile();
+});

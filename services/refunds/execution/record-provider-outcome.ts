@@ -1,0 +1,58 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
+import {
+  ProviderOutcome,
+  type RecordProviderOutcomeRequest,
+  type RecordProviderOutcomeResponseSchema,
+} from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { notifyOfOutcome } from '../../contracts/accounts/notify-contact.contract.ts';
+import * as refundReversal from '../../contracts/refunds/refund-reversal.contract.ts';
+import { enumName } from '../../platform/enum-name.ts';
+import { occurredAtOf } from '../../platform/rpc/occurred-at.ts';
+import type { Writes } from '../../platform/writes/writes.ts';
+import { raiseLostDisputes } from '../disputes/lost-disputes.ts';
+import { unblockCovered } from '../disputes/unblock-covered.ts';
+import { storedRefundCaseMessage } from '../refund-case.message.ts';
+import { lockPaymentOf, lockRefundCase, storeChange } from '../refund-case-store.ts';
+import { type ProviderReport, recordOutcome } from './refund-execution.ts';
+
+/**
+ * Records the provider's report on a refund. If it fails the refund, its debit is reversed. After the return of a
+ * succeeded refund, more may be deducted for lost disputes of its payment; with a sale, funds do that.
+ */
+export function recordProviderOutcome(
+  writes: Writes,
+  request: RecordProviderOutcomeRequest,
+  context: HandlerContext,
+) {
+  const at = occurredAtOf(request, context);
+  return writes.run<typeof RecordProviderOutcomeResponseSchema>(request, context, async (tx) => {
+    const outcome = enumName(ProviderOutcome, request.outcome);
+    // A failure frees its amount of the payment, so it is serialized with the payment's disputes and other cases.
+    const isFailure = outcome === 'FAILED' || outcome === 'REFUSED';
+    const payment = isFailure ? await lockPaymentOf(tx, request.refundCaseId) : null;
+    const row = await lockRefundCase(tx, request.refundCaseId);
+    const was = row.status;
+    const change = recordOutcome(row, outcome, reportOf(request), at);
+    await storeChange(tx, row, change);
+    if (change.changes.status === 'FAILED') {
+      await tx.command(refundReversal.startCommand({ ...tx.tenant, refundCaseId: row.id }));
+      await notifyOfOutcome(tx, { kind: 'REFUND_FAILED', subjectId: row.id }, row.updatedAt);
+    }
+    if (payment && was === 'SUCCEEDED') await raiseLostDisputes(tx, payment, row.id);
+    if (payment) await unblockCovered(tx, payment, at);
+    return { refundCase: storedRefundCaseMessage(row) };
+  });
+}
+
+function reportOf({
+  providerRefundId,
+  submissionStatus,
+  submittedAt,
+}: RecordProviderOutcomeRequest): ProviderReport {
+  return {
+    ...(providerRefundId !== undefined && { providerRefundId }),
+    ...(submissionStatus !== undefined && { providerSubmissionStatus: submissionStatus }),
+    ...(submittedAt !== undefined && { providerSubmittedAt: timestampDate(submittedAt) }),
+  };
+}

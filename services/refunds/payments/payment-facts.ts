@@ -1,0 +1,117 @@
+import { atLeastZero } from '../../platform/amounts.ts';
+import { failedPrecondition, invalidArgument } from '../../platform/errors.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The facts of a payment, set by its first refund case. Amount in centavos. */
+export type PaymentFacts = Readonly<{
+  paidAmountMinor: bigint;
+  paidAt: Date | null;
+  refundWindowDays: number | null;
+  /** The product that the refund window comes from. */
+  productId: string | null;
+  saleId: string | null;
+  orderId: string | null;
+  invoiceId: string | null;
+}>;
+
+/**
+ * Throws if a later refund case or dispute contradicts the facts that an earlier one set; undefined facts are ignored.
+ * PAYMENT_FACTS_DIFFER, with the fact's name.
+ */
+export function requireSameFacts(
+  fixed: { readonly [Name in keyof PaymentFacts]: PaymentFacts[Name] | null },
+  named: Partial<PaymentFacts>,
+): void {
+  for (const fact of Object.keys(named) as (keyof PaymentFacts)[]) {
+    const value = named[fact];
+    if (value === undefined || sameFact(value, fixed[fact])) continue;
+    throw failedPrecondition(
+      'PAYMENT_FACTS_DIFFER',
+      `${fact} differs from the payment's first refund case or dispute`,
+      { fact },
+    );
+  }
+}
+
+/** When the refund window ends (days of 24 hours), or null if the payment has none. */
+export function refundWindowExpiresAt(facts: Pick<PaymentFacts, 'paidAt' | 'refundWindowDays'>): Date | null {
+  if (facts.paidAt === null || facts.refundWindowDays === null) return null;
+  return new Date(facts.paidAt.getTime() + facts.refundWindowDays * DAY_MS);
+}
+
+/**
+ * Throws unless `amountMinor` of this payment can be refunded at `at`, given `committedMinor`, the sum of its open and
+ * succeeded refunds. PAID_AT_IN_FUTURE, REFUND_WINDOW_EXPIRED, REFUND_EXCEEDS_PAYMENT.
+ */
+export function requireRefundable(
+  facts: PaymentFacts,
+  amountMinor: bigint,
+  committedMinor: bigint,
+  at: Date,
+): void {
+  if (facts.paidAt !== null && facts.paidAt > at) {
+    throw invalidArgument('PAID_AT_IN_FUTURE', 'paid_at: must not be later than the request', {
+      field: 'paid_at',
+    });
+  }
+  const end = refundWindowExpiresAt(facts);
+  if (end !== null && at > end) {
+    const expiresAt = end.toISOString();
+    throw failedPrecondition('REFUND_WINDOW_EXPIRED', `the refund window ended at ${expiresAt}`, {
+      expiresAt,
+    });
+  }
+  const refundableMinor = facts.paidAmountMinor - committedMinor;
+  if (amountMinor > refundableMinor) {
+    throw failedPrecondition(
+      'REFUND_EXCEEDS_PAYMENT',
+      `only ${refundableMinor} centavos can still be refunded`,
+      { refundableAmountMinor: String(refundableMinor) },
+    );
+  }
+}
+
+/** A sale that a payment names, with what was committed of it. In centavos. */
+export interface RefundedSale {
+  /** What was captured; null until it is known. */
+  readonly amountMinor: bigint | null;
+  /** The sum of the open and succeeded refunds of all its payments. */
+  readonly committedMinor: bigint;
+  /** The amount lost in disputes of its other payments. */
+  readonly lostElsewhereMinor: bigint;
+  /** Whether refunds or lost disputes of its other payments use any of it. */
+  readonly isShared: boolean;
+}
+
+/**
+ * The part of a sale that its refunds, and lost disputes of its other payments, leave for a refund. Null if that is not
+ * known, or if only one payment uses the sale, whose own amount is the limit then.
+ */
+export function saleRestMinor({
+  amountMinor,
+  committedMinor,
+  lostElsewhereMinor,
+  isShared,
+}: RefundedSale): bigint | null {
+  if (amountMinor === null || !isShared) return null;
+  return atLeastZero(amountMinor - committedMinor - lostElsewhereMinor);
+}
+
+/**
+ * Throws unless the sale has `amountMinor` left: several payments can name one sale, and together their refunds never exceed
+ * it. A sale that is not recorded yet limits only what is debited. REFUND_EXCEEDS_SALE.
+ */
+export function requireLeftOfSale(sale: RefundedSale, amountMinor: bigint): void {
+  const restMinor = saleRestMinor(sale);
+  if (restMinor === null || amountMinor <= restMinor) return;
+  throw failedPrecondition('REFUND_EXCEEDS_SALE', `only ${restMinor} centavos are left of the sale`, {
+    refundableAmountMinor: String(restMinor),
+  });
+}
+
+type Fact = PaymentFacts[keyof PaymentFacts] | null;
+
+function sameFact(a: Fact, b: Fact): boolean {
+  return a instanceof Date && b instanceof Date ? a.getTime() === b.getTime() : a === b;
+}

@@ -70,6 +70,10 @@ document.addEventListener('submit', (event) => {
   sending.add(event.target);
   setTimeout(() => sending.delete(event.target), SENDING_MS);
 });
+// Back in the history, the browser may show the page as it was left: its forms were answered.
+addEventListener('pageshow', ({ persisted }) => {
+  if (persisted) sending.clear();
+});
 
 for (const box of document.querySelectorAll('[data-filter]')) {
   box.hidden = false;

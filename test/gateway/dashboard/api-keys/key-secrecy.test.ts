@@ -104,6 +104,19 @@ describe('an API key that was shown', () => {
     await context.close();
   });
 
+  test('a form that was sent can be sent again once the page is back from the back-forward cache', async () => {
+    const { context, page } = await openWindow(browser, baseUrl, developer);
+    await page.goto(path());
+    const isIgnored = () =>
+      page.evaluate<boolean>(
+        `!document.querySelector('main form').dispatchEvent(new SubmitEvent('submit', { bubbles: true, cancelable: true }))`,
+      );
+    expect([await isIgnored(), await isIgnored()]).toEqual([false, true]);
+    await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+    expect(await isIgnored()).toBe(false);
+    await context.close();
+  });
+
   test('is accessible where it is shown, can be copied, and is removed when the page is left', async () => {
     const { context, page } = await openWindow(browser, baseUrl, developer, { width: 320 });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);

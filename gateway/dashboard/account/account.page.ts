@@ -6,7 +6,7 @@ import type {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-caller.ts';
-import { ownFormHooks } from '../session/own-form.ts';
+import { leadBack, ownFormHooks } from '../session/own-form.ts';
 import { clearSessionCookie } from '../session/session-cookie.ts';
 import {
   badge,
@@ -55,17 +55,15 @@ export function accountPages(dependencies: RouteDependencies): void {
 
   mailRoute(dependencies);
   const params = Type.Object({ sessionId: Type.String({ format: 'uuid' }) });
-  app.post(
-    `${ACCOUNT_PATH}/sessions/:sessionId/end`,
-    { ...ownForm, schema: { params } },
-    async (request, reply) => {
-      const { accountId, sessionId: own } = request.person!;
-      const { sessionId } = request.params;
-      await accounts.endSession({ accountId, sessionId }, callAsPerson(request));
-      if (sessionId === own) clearSessionCookie(reply);
-      return reply.redirect(sessionId === own ? SIGNED_OUT_PATH : `${ACCOUNT_PATH}?notice=ended`, 303);
-    },
-  );
+  const endPath = `${ACCOUNT_PATH}/sessions/:sessionId/end`;
+  leadBack(app, endPath, ACCOUNT_PATH);
+  app.post(endPath, { ...ownForm, schema: { params } }, async (request, reply) => {
+    const { accountId, sessionId: own } = request.person!;
+    const { sessionId } = request.params;
+    await accounts.endSession({ accountId, sessionId }, callAsPerson(request));
+    if (sessionId === own) clearSessionCookie(reply);
+    return reply.redirect(sessionId === own ? SIGNED_OUT_PATH : `${ACCOUNT_PATH}?notice=ended`, 303);
+  });
 
   app.post(`${ACCOUNT_PATH}/sign-out-everywhere`, ownForm, async (request, reply) => {
     await accounts.endAllSessions({ accountId: request.person!.accountId }, callAsPerson(request));

@@ -5,7 +5,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-caller.ts';
 import { roleName, roleTexts } from '../members/role.texts.ts';
-import { ownFormHooks } from '../session/own-form.ts';
+import { leadBack, ownFormHooks } from '../session/own-form.ts';
 import { moment, pager, personForm } from '../shell/components.ts';
 import type { RouteDependencies } from '../shell/dependencies.ts';
 import { failureOf } from '../shell/failures.ts';
@@ -16,6 +16,8 @@ import { ID } from '../shell/pages.ts';
 import { merchantText, type Page, type Person, type PlainView, textsFor } from '../shell/view.ts';
 import { homeTexts } from './home.texts.ts';
 
+const ACCEPT_PATH = '/invitations/:merchantId/:invitationId/accept';
+const LEAVE_PATH = '/merchants/:merchantId/leave';
 const PAGE_SIZE = 30;
 const id = () => Type.String({ pattern: ID.source });
 const body = Type.Object({ _key: id() });
@@ -37,8 +39,9 @@ export function homePages({ app, guard, accounts }: RouteDependencies): void {
     return sendPage(reply, view, homePage(view, person, invitations, request.query.page ?? 0));
   });
 
+  leadBack(app, ACCEPT_PATH, '/');
   app.post(
-    '/invitations/:merchantId/:invitationId/accept',
+    ACCEPT_PATH,
     { ...ownForm, schema: { body, params: Type.Object({ merchantId: id(), invitationId: id() }) } },
     async (request, reply) => {
       const { merchantId, invitationId } = request.params;
@@ -49,8 +52,9 @@ export function homePages({ app, guard, accounts }: RouteDependencies): void {
     },
   );
 
+  leadBack(app, LEAVE_PATH, '/');
   app.post(
-    '/merchants/:merchantId/leave',
+    LEAVE_PATH,
     { ...ownForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
     async (request, reply) => {
       await withRefusals(accounts.removeMember(writeOf(request), callAsPerson(request)));

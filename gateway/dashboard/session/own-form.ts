@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { GatewayApp } from '../../gateway-app.ts';
 import { Failure } from '../shell/failures.ts';
 import { isCsrfToken, sessionTokenOf } from './session-cookie.ts';
 import type { SessionGuard } from './session-guard.ts';
@@ -21,4 +22,9 @@ export function ownFormHooks(guard: SessionGuard) {
     onRequest: (request: FastifyRequest, reply: FastifyReply) => guard.requireSession(request, reply),
     preValidation: async (request: FastifyRequest) => requireOwnForm(request),
   };
+}
+
+/** Leads from the address of a form, where a refusal leaves the browser, to the page of the form. */
+export function leadBack(app: GatewayApp, formPath: string, page: string): void {
+  app.get(formPath, async (_request, reply) => reply.redirect(page, 303));
 }

@@ -130,6 +130,9 @@ test('members can leave a merchant, except its last administrator', async () => 
   expect(refused.status).toBe(409);
   expect(refused.text).toContain('only administrator');
   expect(await membersOf(merchant)).toMatchObject([{ account: { id: admin.accountId } }]);
+  // A reload asks for the address of the form.
+  const reloaded = await admin.get(refused.path);
+  expect([reloaded.status, reloaded.path]).toEqual([200, '/']);
 });
 
 test('many merchants are paginated', async () => {

@@ -1,4 +1,5 @@
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { roleName, roleTexts } from '../members/role.texts.ts';
 import { canSee } from '../shell/access.ts';
 import { html, nothing } from '../shell/html.ts';
 import { liveRegions } from '../shell/live.ts';
@@ -27,6 +28,7 @@ export function overviewPage(pages: Pages): void {
 }
 
 async function renderOverview(view: View): Promise<Page> {
+  const t = textsFor(view, overviewTexts);
   const seesWebhooks = canSee(view, 'webhooks');
   const reading = seesWebhooks ? readSubscriptions(view) : Promise.resolve([]);
   const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states, hours] =
@@ -53,7 +55,9 @@ async function renderOverview(view: View): Promise<Page> {
     ...(seesWebhooks && { hours }),
   };
   const page = {
-    title: textsFor(view, overviewTexts).title,
+    title: t.title,
+    // After a change of the own role, which may close the page of the team.
+    notices: { role: t.ownRole(textsFor(view, roleTexts)[roleName(view.role)]) },
     live,
     body: html`<div class="cards overview">${liveRegions(live)}</div>`,
   };

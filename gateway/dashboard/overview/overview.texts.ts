@@ -1,6 +1,7 @@
 export const overviewTexts = {
   'pt-BR': {
     title: 'Visão geral',
+    ownRole: (role: string) => `Seu papel agora é ${role}. Só um administrador pode mudá-lo de novo.`,
     unavailable: 'Indisponível no momento. Tente novamente em instantes.',
     webhooks: 'Webhooks',
     webhooksHint: 'Endpoints que recebem seus eventos, por situação.',
@@ -46,6 +47,7 @@ export const overviewTexts = {
   },
   en: {
     title: 'Overview',
+    ownRole: (role: string) => `Your role is now ${role}. Only an administrator can change it again.`,
     unavailable: 'Currently unavailable. Try again shortly.',
     webhooks: 'Webhooks',
     webhooksHint: 'Endpoints that receive your events, by status.',

@@ -80,11 +80,12 @@ test('the last administrator keeps their role, with an explanation', async () =>
   expect(await roleOf(merchant, admin.accountId)).toBe(Role.ADMIN);
 });
 
-test('administrators who lower their own role are redirected to a page they may see', async () => {
+test('administrators who lower their own role are told so, on a page they may see', async () => {
   const { merchant, admin, path } = await newMerchant();
   await fixture.signIn({ [merchant]: Role.ADMIN });
   const page = await admin.submit(path, `${admin.accountId}/role`, { role: 'developer' });
-  expect(page.path).toBe(`/live/${merchant}`);
+  expect(page.path).toBe(`/live/${merchant}?notice=role`);
+  expect(page.document.querySelector('#notice')?.text).toContain('Your role is now Developer.');
   expect(await roleOf(merchant, admin.accountId)).toBe(Role.DEVELOPER);
 });
 

@@ -70,15 +70,20 @@ export class SessionGuard {
   }
 
   /**
-   * Responds to a request without a session. Sign-in leads back to the page that was requested, or to the one whose form was;
-   * a stream gets a 401.
+   * Responds to a request without a session. Sign-in leads back to the page that was requested, or to the one whose form was,
+   * and says if a session has ended; a stream gets a 401.
    */
   async redirectToSignIn(request: FastifyRequest, reply: FastifyReply, formPage?: string): Promise<void> {
-    if (sessionTokenOf(request) !== undefined) clearSessionCookie(reply);
+    const hasEnded = sessionTokenOf(request) !== undefined;
+    if (hasEnded) clearSessionCookie(reply);
     if (isStreamRequest(request)) return reply.code(401).send('');
     const isForm = request.method !== 'GET';
     const page = isForm ? (formPage ?? request.view?.url ?? referrerPathOf(request)) : request.url;
-    const query = new URLSearchParams({ ...(page && { return: page }), ...(isForm && { unsent: '1' }) });
+    const query = new URLSearchParams({
+      ...(page && { return: page }),
+      ...(isForm && { unsent: '1' }),
+      ...(!isForm && hasEnded && { ended: '1' }),
+    });
     return reply.redirect(`${SIGN_IN_PATH}?${query}`, 303);
   }
 

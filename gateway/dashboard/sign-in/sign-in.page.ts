@@ -8,16 +8,17 @@ import { FAULT_STATUS, type SignInFault } from './sign-in-faults.ts';
 interface SignIn {
   readonly providerName: string;
   readonly returnPath: string;
-  /** Whether a form was not accepted because there was no session any more. */
-  readonly isUnsent: boolean;
+  /** What the missing session interrupted: a form, which was not accepted, or a page. */
+  readonly interrupted: 'form' | 'page' | undefined;
 }
 
 /** The sign-in page. It links to the provider, as the content security policy forbids forms to redirect there. */
-export function signInPage(view: PlainView, { providerName, returnPath, isUnsent }: SignIn): Page {
+export function signInPage(view: PlainView, { providerName, returnPath, interrupted }: SignIn): Page {
   const t = textsFor(view, signInTexts);
+  const ended = interrupted && notice('busy', interrupted === 'form' ? t.unsent : t.ended);
   return {
     title: t.signIn,
-    body: html`${isUnsent ? notice('busy', t.unsent) : html`<p>${t.lead}</p>`}
+    body: html`${ended ?? html`<p>${t.lead}</p>`}
 <p>${startLink(t.withProvider(providerName), returnPath)}</p>
 <p class="hint">${t.next}</p>`,
   };

@@ -47,8 +47,9 @@ export function signInRoutes(dependencies: RouteDependencies): void {
     const returnPath = requestedReturnPath(request);
     if (await guard.findPerson(request)) return reply.redirect(returnPath, 303);
     const view = guard.plainViewOf(request);
-    const isUnsent = (request.query as { unsent?: unknown }).unsent !== undefined;
-    return sendPage(reply, view, signInPage(view, { providerName, returnPath, isUnsent }));
+    const { unsent, ended } = request.query as { unsent?: unknown; ended?: unknown };
+    const interrupted = unsent !== undefined ? 'form' : ended !== undefined ? 'page' : undefined;
+    return sendPage(reply, view, signInPage(view, { providerName, returnPath, interrupted }));
   });
 
   const start = { onRequest: [redirectToBaseUrl(baseUrl), limitSignIns] };

@@ -4,6 +4,8 @@ export const signInTexts = {
     lead: 'Acompanhe webhooks, recebíveis, reembolsos e antecipações da sua empresa.',
     unsent:
       'Sua sessão terminou, e o formulário não foi enviado. Entre novamente para voltar à página e enviá-lo. Campos curtos e arquivos não são guardados: preencha-os de novo.',
+    ended:
+      'Sua sessão terminou. Entre novamente para voltar à página. Do que você não enviou, só textos longos ficam guardados.',
     withProvider: (host: string) => `Entrar com ${host}`,
     next: 'Você será direcionado ao seu provedor de identidade e depois voltará para cá.',
     tryAgain: 'Tentar novamente',
@@ -26,6 +28,8 @@ export const signInTexts = {
     lead: 'Manage your webhooks, receivables, refunds and advances.',
     unsent:
       'Your session has ended, so the form was not sent. Sign in again to return to the page and send it. Short fields and files are not kept: fill them in again.',
+    ended:
+      'Your session has ended. Sign in again to return to the page. Of what you have not sent, only long texts are kept.',
     withProvider: (host: string) => `Sign in with ${host}`,
     next: 'You will be redirected to your identity provider and back.',
     tryAgain: 'Try again',

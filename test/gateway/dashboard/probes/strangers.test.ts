@@ -49,7 +49,10 @@ test('a session token chosen by someone else is rejected and removed', async () 
   const { status, headers, location } = await ask(nobody, `/live/${merchant}`, {
     headers: { cookie: `__Host-session=${chosen}` },
   });
-  expect({ status, location }).toEqual({ status: 303, location: `/sign-in?return=%2Flive%2F${merchant}` });
+  expect({ status, location }).toEqual({
+    status: 303,
+    location: `/sign-in?return=%2Flive%2F${merchant}&ended=1`,
+  });
   expect(headers.getSetCookie()).toEqual([
     expect.stringMatching(/^__Host-session=;.*(Expires=Thu, 01 Jan 1970|Max-Age=0)/),
   ]);

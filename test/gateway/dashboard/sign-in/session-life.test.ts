@@ -56,6 +56,7 @@ test('an unused session expires', async () => {
   const page = await browser.open(`${fixture.baseUrl}/account`);
   expect(page.url.pathname).toBe('/sign-in');
   expect(page.url.searchParams.get('return')).toBe('/account');
+  expect(page.document.querySelector('[role=status]')!.text).toContain('Your session has ended');
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 

@@ -84,15 +84,14 @@ export type Change = Readonly<{ changes: Partial<RefundCase>; events: readonly R
 /** Changes the case's status. Publishes `events`, then the event of the new status. */
 export function transition(
   refundCase: RefundCase,
-  status: RefundStatus,
   at: Date,
-  changes: Partial<RefundCase>,
+  changes: Partial<RefundCase> & Pick<RefundCase, 'status'>,
   ...events: RefundEventType[]
 ): Change {
   const changedAt = notBefore(refundCase, at);
   return {
-    changes: { ...changes, status, statusChangedAt: changedAt, updatedAt: changedAt },
-    events: [...events, ...eventsOfStatus(status)],
+    changes: { ...changes, statusChangedAt: changedAt, updatedAt: changedAt },
+    events: [...events, ...eventsOfStatus(changes.status)],
   };
 }
 

@@ -35,7 +35,7 @@ export function blockDisputed(refundCase: RefundCase, at: Date): Change {
   const blockedBy = withBlocker(unfunded, 'PAYMENT_DISPUTED');
   const approved = refundCase.status === 'APPROVED_FOR_EXECUTION' || refundCase.status === 'FUNDING_REQUIRED';
   return approved
-    ? transition(refundCase, 'SERVICE_REVIEW', at, { blockedBy })
+    ? transition(refundCase, at, { status: 'SERVICE_REVIEW', blockedBy })
     : block(refundCase, blockedBy, at);
 }
 
@@ -79,7 +79,7 @@ export function startExecution(refundCase: RefundCase, at: Date): Change {
   if (blockedBy.length > 0) throw blocked(refundCase);
   const started = { executionStartedAt: notBefore(refundCase, at), executions: refundCase.executions + 1 };
   return unfunded
-    ? transition(refundCase, 'APPROVED_FOR_EXECUTION', at, { ...started, blockedBy })
+    ? transition(refundCase, at, { status: 'APPROVED_FOR_EXECUTION', ...started, blockedBy })
     : update(refundCase, at, started);
 }
 
@@ -130,10 +130,14 @@ export function recordDebit(
   }
   if (outcome === 'DEBITED') {
     const processingStartedAt = notBefore(refundCase, at);
-    return transition(refundCase, 'PROCESSING', at, { executionStartedAt: null, processingStartedAt });
+    return transition(refundCase, at, {
+      status: 'PROCESSING',
+      executionStartedAt: null,
+      processingStartedAt,
+    });
   }
   const blockedBy = withBlocker(refundCase.blockedBy, 'INSUFFICIENT_AVAILABLE_BALANCE');
-  return transition(refundCase, 'FUNDING_REQUIRED', at, { executionStartedAt: null, blockedBy });
+  return transition(refundCase, at, { status: 'FUNDING_REQUIRED', executionStartedAt: null, blockedBy });
 }
 
 /**
@@ -149,7 +153,7 @@ export function recordOutcome(
   if (outcome === 'SUBMITTED') return recordSubmission(refundCase, report, at);
   const lateReturn = refundCase.status === 'SUCCEEDED' && outcome === 'FAILED';
   if (refundCase.status !== 'PROCESSING' && !lateReturn) throw wrongState(refundCase);
-  return transition(refundCase, outcome === 'REFUSED' ? 'FAILED' : outcome, at, report);
+  return transition(refundCase, at, { ...report, status: outcome === 'REFUSED' ? 'FAILED' : outcome });
 }
 
 /**

@@ -35,7 +35,8 @@ export function decideRefundCase(
   return writes.run<typeof DecideRefundCaseResponseSchema>(request, context, async (tx) => {
     const row = await lockRefundCase(tx, request.refundCaseId);
     const exceeded = decision === 'APPROVED' ? await exceededLimits(tx, limits, row, at) : [];
-    await storeChange(tx, row, decideAsMerchant(row, decision, request.reason ?? null, exceeded, at));
+    const reason = request.reason ?? null;
+    await storeChange(tx, row, decideAsMerchant(row, { decision, reason }, exceeded, at));
     await tx.command(merchantReview.cancelCommand(row.id));
     await executeIfApproved(tx, row, execution);
     return { refundCase: storedRefundCaseMessage(row) };

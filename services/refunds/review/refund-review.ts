@@ -57,11 +57,15 @@ export function openCase(
   return { refundCase, events: ['refund.requested.v1', ...eventsOfStatus(status)] };
 }
 
+export interface Decision {
+  readonly decision: 'APPROVED' | 'CONTESTED';
+  readonly reason: string | null;
+}
+
 /** The merchant approves or contests. An approval is subject to the limits exceeded now. */
 export function decideAsMerchant(
   refundCase: RefundCase,
-  decision: 'APPROVED' | 'CONTESTED',
-  reason: string | null,
+  { decision, reason }: Decision,
   exceededLimits: readonly LimitBlocker[],
   at: Date,
 ): Change {
@@ -69,11 +73,11 @@ export function decideAsMerchant(
   const merchantDecidedAt = notBefore(refundCase, at);
   const decided = { merchantDecision: decision, merchantDecidedAt, merchantDecisionReason: reason };
   if (decision === 'CONTESTED') {
-    return transition(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
+    return transition(refundCase, at, { ...decided, status: 'SERVICE_REVIEW' }, 'refund.merchant_decided.v1');
   }
   const blockedBy = exceededLimits.reduce(withBlocker, refundCase.blockedBy);
-  const next = blockedBy.some(isPolicyBlocker) ? 'SERVICE_REVIEW' : 'APPROVED_FOR_EXECUTION';
-  return transition(refundCase, next, at, { ...decided, blockedBy }, 'refund.merchant_decided.v1');
+  const status = blockedBy.some(isPolicyBlocker) ? 'SERVICE_REVIEW' : 'APPROVED_FOR_EXECUTION';
+  return transition(refundCase, at, { ...decided, status, blockedBy }, 'refund.merchant_decided.v1');
 }
 
 /**
@@ -107,7 +111,7 @@ export function expireReview(refundCase: RefundCase, at: Date): Change {
     });
   }
   const decided = { merchantDecision: 'EXPIRED' } as const;
-  return transition(refundCase, 'SERVICE_REVIEW', at, decided, 'refund.merchant_decided.v1');
+  return transition(refundCase, at, { ...decided, status: 'SERVICE_REVIEW' }, 'refund.merchant_decided.v1');
 }
 
 /** The reviewer approves. This overrides the limits, but not an open dispute, which could pay out the money twice. */
@@ -115,19 +119,19 @@ export function approveInReview(refundCase: RefundCase, reviewer: Reviewer, at: 
   if (refundCase.status !== 'SERVICE_REVIEW') throw wrongState(refundCase);
   if (refundCase.blockedBy.includes('PAYMENT_DISPUTED')) throw blocked(refundCase);
   const blockedBy = refundCase.blockedBy.filter((blocker) => !isPolicyBlocker(blocker));
-  return transition(refundCase, 'APPROVED_FOR_EXECUTION', at, { approvalMode: reviewer, blockedBy });
+  return transition(refundCase, at, { status: 'APPROVED_FOR_EXECUTION', approvalMode: reviewer, blockedBy });
 }
 
 /** The reviewer rejects the refund, which is final. */
 export function rejectInReview(refundCase: RefundCase, reviewer: Reviewer, at: Date): Change {
   if (refundCase.status !== 'SERVICE_REVIEW') throw wrongState(refundCase);
-  return transition(refundCase, 'REJECTED', at, { approvalMode: reviewer, blockedBy: [] });
+  return transition(refundCase, at, { status: 'REJECTED', approvalMode: reviewer, blockedBy: [] });
 }
 
 /** The requester withdraws the refund, which is possible until its execution starts. */
 export function cancelCase(refundCase: RefundCase, at: Date): Change {
   requireNotExecuting(refundCase);
-  return transition(refundCase, 'CANCELED', at, { blockedBy: [] });
+  return transition(refundCase, at, { status: 'CANCELED', blockedBy: [] });
 }
 
 function startingStatus({ policyBlockers, approvalMode, initiator }: Opening): RefundStatus {

@@ -153,7 +153,12 @@ function unlessRefused<T>(rule: () => T): T | undefined {
 function act(refundCase: RefundCase, command: CaseCommand, at: Date): Change {
   switch (command.do) {
     case 'decide':
-      return decideAsMerchant(refundCase, command.decision, 'because', command.limits, at);
+      return decideAsMerchant(
+        refundCase,
+        { decision: command.decision, reason: 'because' },
+        command.limits,
+        at,
+      );
     case 'expire':
       return expireReview(refundCase, at);
     case 'announce':

@@ -97,7 +97,13 @@ describe('the first status of a case', () => {
 
 describe("the merchant's review", () => {
   test('an approval sends the case to execution and records when and why', () => {
-    const { refundCase, events } = afterRule(opened(), decideAsMerchant, 'APPROVED', 'agreed', [], later);
+    const { refundCase, events } = afterRule(
+      opened(),
+      decideAsMerchant,
+      { decision: 'APPROVED', reason: 'agreed' },
+      [],
+      later,
+    );
     expect(refundCase).toMatchObject({
       status: 'APPROVED_FOR_EXECUTION',
       merchantDecision: 'APPROVED',
@@ -112,8 +118,7 @@ describe("the merchant's review", () => {
     const { refundCase } = afterRule(
       opened(),
       decideAsMerchant,
-      'APPROVED',
-      null,
+      { decision: 'APPROVED', reason: null },
       ['REFUND_VOLUME_24H'],
       later,
     );
@@ -124,7 +129,13 @@ describe("the merchant's review", () => {
     const disputed = afterRule(opened(), blockDisputed, later);
     expect(disputed.events).toEqual([]);
     expect(disputed.refundCase.status).toBe('MERCHANT_REVIEW');
-    const { refundCase } = afterRule(disputed.refundCase, decideAsMerchant, 'APPROVED', null, [], later);
+    const { refundCase } = afterRule(
+      disputed.refundCase,
+      decideAsMerchant,
+      { decision: 'APPROVED', reason: null },
+      [],
+      later,
+    );
     expect(refundCase).toMatchObject({ status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'] });
   });
 
@@ -140,15 +151,21 @@ describe("the merchant's review", () => {
   });
 
   test('decision and deadline: the first wins, the second finds its result', () => {
-    const decided = afterRule(opened(), decideAsMerchant, 'CONTESTED', null, [], deadline).refundCase;
+    const decided = afterRule(
+      opened(),
+      decideAsMerchant,
+      { decision: 'CONTESTED', reason: null },
+      [],
+      deadline,
+    ).refundCase;
     expect(refusal(() => expireReview(decided, deadline))).toEqual({
       reason: 'REFUND_CASE_STATE',
       metadata: { state: 'SERVICE_REVIEW' },
     });
     const expired = afterRule(opened(), expireReview, deadline).refundCase;
-    expect(refusal(() => decideAsMerchant(expired, 'APPROVED', null, [], deadline))?.reason).toBe(
-      'REFUND_CASE_STATE',
-    );
+    expect(
+      refusal(() => decideAsMerchant(expired, { decision: 'APPROVED', reason: null }, [], deadline))?.reason,
+    ).toBe('REFUND_CASE_STATE');
   });
 });
 
@@ -179,7 +196,13 @@ describe("the announcement of the merchant's deadline", () => {
 
   test('is not made after the deadline, nor for a case that has left the review', () => {
     expect(announceDeadline(opened(), HOUR_MS, deadline)).toEqual({ changes: {}, events: [] });
-    const decided = afterRule(opened(), decideAsMerchant, 'CONTESTED', null, [], later).refundCase;
+    const decided = afterRule(
+      opened(),
+      decideAsMerchant,
+      { decision: 'CONTESTED', reason: null },
+      [],
+      later,
+    ).refundCase;
     expect(refusal(() => announceDeadline(decided, HOUR_MS, deadline))).toEqual({
       reason: 'REFUND_CASE_STATE',
       metadata: { state: 'SERVICE_REVIEW' },

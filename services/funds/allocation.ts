@@ -111,16 +111,18 @@ export function availableMinor(
  */
 export function allocateRefund(
   amountMinor: bigint,
-  saleInstallments: readonly Installment[],
-  releasedInstallments: readonly Installment[],
+  {
+    ofSale,
+    released,
+  }: { readonly ofSale: readonly Installment[]; readonly released: readonly Installment[] },
   refundBlock: Block,
   today: CivilDate,
 ): readonly Allocation[] {
-  const own = saleInstallments
+  const own = ofSale
     .filter((installment) => statusOf(installment) === 'RELEASED' || isHeldBy(installment, refundBlock))
     .toSorted((one, other) => latestFirst(one, other, refundBlock));
   const ownIds = new Set(own.map(({ id }) => id));
-  const others = releasedInstallments
+  const others = released
     .filter((installment) => statusOf(installment) === 'RELEASED' && !ownIds.has(installment.id))
     .toSorted(nearestFirst);
   const { allocations, missingMinor } = allocate(amountMinor, [...own, ...others], today);

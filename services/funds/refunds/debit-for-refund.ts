@@ -43,7 +43,8 @@ export function debitForRefund(
     const released = await account.installments.released(amountMinor);
     tx.create(RefundDebitEntity, { refundCaseId, saleId, amountMinor, debitedAt });
     await account.pendingDebits.remove(refundCaseId);
-    const allocations = allocateRefund(amountMinor, saleInstallments, released, block, account.today);
+    const installments = { ofSale: saleInstallments, released };
+    const allocations = allocateRefund(amountMinor, installments, block, account.today);
     const debit = { kind: 'REFUND_DEBIT', sourceId: refundCaseId, saleId } as const;
     await account.store(allocationChange(debit, allocations, account.at));
     tx.logStep('a refund was debited', { refundCaseId, execution, amountMinor: String(amountMinor) });

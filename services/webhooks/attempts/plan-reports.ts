@@ -182,23 +182,27 @@ export function afterReport(
   if (report.number < row.attempt_count) {
     return { status, nextAttemptAt, endedAt, inFlightUntil: row.in_flight_until };
   }
-  const next = nextAttempt(report.number, row.lost, result, schedule, random);
+  const next = nextAttempt({ number: report.number, lost: row.lost, result }, schedule, random);
   if (!next) return { ...ended, status: 'EXHAUSTED' };
   return { status: open, nextAttemptAt: next, endedAt: null, inFlightUntil: null };
 }
 
 const JITTER = 0.2;
 
+interface FailedAttempt {
+  readonly number: number;
+  /** The number of earlier attempts that our processes lost. */
+  readonly lost: number;
+  readonly result: AttemptResult;
+}
+
 /**
  * When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. Attempts that our
  * processes lost do not count against the schedule: they are made again, the first time after the first wait. Later
  * waits are longer, in case the delivery is what ends our processes.
- * @param lost the number of earlier attempts that our processes lost.
  */
 export function nextAttempt(
-  number: number,
-  lost: number,
-  { endedAt, failure, retryAfterMs = 0 }: AttemptResult,
+  { number, lost, result: { endedAt, failure, retryAfterMs = 0 } }: FailedAttempt,
   schedule: readonly number[],
   random: number,
 ): Date | undefined {

@@ -135,7 +135,7 @@ describe('a refund', () => {
       released('late', '2026-11-05'),
       released('early', '2026-11-01'),
     ];
-    expect(namesOf(allocateRefund(350n, own, others, refund, TODAY))).toEqual([
+    expect(namesOf(allocateRefund(350n, { ofSale: own, released: others }, refund, TODAY))).toEqual([
       ['own2', 100n],
       ['own1', 100n],
       ['early', 100n],
@@ -151,7 +151,7 @@ describe('a refund', () => {
       installment('d', '2026-11-01', { heldBy: [refund] }),
     ];
     for (const own of [parts, parts.toReversed()]) {
-      expect(namesOf(allocateRefund(350n, own, [], refund, TODAY))).toEqual([
+      expect(namesOf(allocateRefund(350n, { ofSale: own, released: [] }, refund, TODAY))).toEqual([
         ['b', 100n],
         ['a', 100n],
         ['c', 100n],
@@ -162,12 +162,16 @@ describe('a refund', () => {
 
   test('uses no own installment that is scheduled or blocked by another block', () => {
     const held = [installment('a', '2026-12-01'), released('b', '2026-11-01', { heldBy: [otherRefund] })];
-    expect(() => allocateRefund(1n, held, [], refund, TODAY)).toThrow('a refund of 1 exceeds');
+    expect(() => allocateRefund(1n, { ofSale: held, released: [] }, refund, TODAY)).toThrow(
+      'a refund of 1 exceeds',
+    );
   });
 
   test('never exceeds what is available', () => {
-    expect(namesOf(allocateRefund(200n, own, own, refund, TODAY))).toHaveLength(2);
-    expect(() => allocateRefund(201n, own, own, refund, TODAY)).toThrow('a refund of 201 exceeds');
+    expect(namesOf(allocateRefund(200n, { ofSale: own, released: own }, refund, TODAY))).toHaveLength(2);
+    expect(() => allocateRefund(201n, { ofSale: own, released: own }, refund, TODAY)).toThrow(
+      'a refund of 201 exceeds',
+    );
   });
 
   test('is reversed installment by installment', () => {

@@ -274,13 +274,8 @@ export class FundsModel {
   refund(caseId: string, saleId: string | undefined, amountMinor: bigint): boolean {
     const own = saleId === undefined ? [] : this.installmentsOf(saleId);
     if (this.debits.has(caseId) || amountMinor > this.available(caseId, saleId)) return false;
-    const allocations = allocateRefund(
-      amountMinor,
-      own,
-      [...this.installments.values()],
-      refundBlock(caseId),
-      this.today,
-    );
+    const installments = { ofSale: own, released: [...this.installments.values()] };
+    const allocations = allocateRefund(amountMinor, installments, refundBlock(caseId), this.today);
     const postings = allocations.map((each) => ({
       installmentId: each.before.id,
       amountMinor: each.amountMinor,

@@ -46,7 +46,11 @@ describe('the next attempt', () => {
         fc.double({ min: 0, max: 1, noNaN: true }),
         fc.integer({ min: 0, max: 3 * DAY_MS }),
         (number, random, retryAfterMs) => {
-          const next = nextAttempt(number, 0, { endedAt, httpStatus: 503, retryAfterMs }, SCHEDULE, random)!;
+          const next = nextAttempt(
+            { number, lost: 0, result: { endedAt, httpStatus: 503, retryAfterMs } },
+            SCHEDULE,
+            random,
+          )!;
           const waitMs = next.getTime() - endedAt.getTime();
           const asked = Math.min(retryAfterMs, DAY_MS);
           const scheduled = SCHEDULE[number]!;
@@ -58,13 +62,18 @@ describe('the next attempt', () => {
   });
 
   it('does not exist after the last one of the schedule', () => {
-    expect(nextAttempt(SCHEDULE.length, 0, { endedAt, httpStatus: 500 }, SCHEDULE, 0.5)).toBeUndefined();
+    expect(
+      nextAttempt({ number: SCHEDULE.length, lost: 0, result: { endedAt, httpStatus: 500 } }, SCHEDULE, 0.5),
+    ).toBeUndefined();
   });
 
   it('repeats one that this side lost soon, also the last one, and less soon the more were lost', () => {
     const waitAfter = (number: number, lost: number, result: { failure?: 'WORKER_LOST' } = {}) =>
-      nextAttempt(number, lost, { endedAt, httpStatus: 500, ...result }, SCHEDULE, 0.5)!.getTime() -
-      endedAt.getTime();
+      nextAttempt(
+        { number, lost, result: { endedAt, httpStatus: 500, ...result } },
+        SCHEDULE,
+        0.5,
+      )!.getTime() - endedAt.getTime();
     const lostNow = { failure: 'WORKER_LOST' } as const;
     expect(waitAfter(SCHEDULE.length, 0, lostNow)).toBe(5_000);
     expect([1, 2, 3, 9].map((lost) => waitAfter(12, lost, lostNow))).toEqual([
@@ -72,7 +81,13 @@ describe('the next attempt', () => {
     ]);
     // The schedule continues as if the lost attempts had not been made.
     expect(waitAfter(3, 1)).toBe(300_000);
-    expect(nextAttempt(SCHEDULE.length + 1, 1, { endedAt, httpStatus: 500 }, SCHEDULE, 0.5)).toBeUndefined();
+    expect(
+      nextAttempt(
+        { number: SCHEDULE.length + 1, lost: 1, result: { endedAt, httpStatus: 500 } },
+        SCHEDULE,
+        0.5,
+      ),
+    ).toBeUndefined();
   });
 });
 

@@ -2,6 +2,7 @@ import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/fun
 import {
   type Dispute,
   DisputeOutcome,
+  type RefundCase,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
@@ -15,10 +16,17 @@ type HoldResult = refundHold.HoldResult;
 
 /** A hold on a sale's funds; without an amount, on the rest of the sale. */
 interface Hold {
+  readonly idempotencyKey: string;
   readonly saleId: string;
   readonly reason: BlockReason;
   readonly sourceId: string;
   readonly amountMinor: bigint | undefined;
+}
+
+interface HoldEnd {
+  readonly idempotencyKey: string;
+  readonly outcome: BlockOutcome;
+  readonly lostAmountMinor?: bigint | undefined;
 }
 
 /**
@@ -32,10 +40,10 @@ export function createHoldActivities(clients: RefundClients) {
   return {
     /** Holds the amount of an open case in its sale's funds. */
     async holdForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
-      const { status, saleId, id: sourceId, amountMinor } = await readCase(clients, input);
+      const refundCase = await readCase(clients, input);
+      const { saleId, status } = refundCase;
       if (saleId === undefined || isClosed(status)) return 'ENDED';
-      const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
-      return hold(funds, tenantFields(input), refundHold.workflowId(sourceId), block);
+      return hold(funds, tenantFields(input), refundHoldOn(saleId, refundCase));
     },
 
     /**
@@ -43,26 +51,26 @@ export function createHoldActivities(clients: RefundClients) {
      * before the case was closed without it. Later debits are refused.
      */
     async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
-      const { status, saleId, id: sourceId, executions, amountMinor } = await readCase(clients, input);
+      const refundCase = await readCase(clients, input);
+      const { id, status, saleId, executions } = refundCase;
       if (!isClosed(status)) return 'HELD';
-      const keys = { hold: refundHold.workflowId(sourceId), end: refundHold.endWorkflowId(sourceId) };
+      const idempotencyKey = refundHold.endWorkflowId(id);
       if (status !== RefundCaseStatus.SUCCEEDED) {
         const execution = Math.max(executions, 1);
-        const ended = { ...caseFields(input), idempotencyKey: keys.end, execution };
-        await funds.endRefundExecutions(ended);
+        await funds.endRefundExecutions({ ...caseFields(input), idempotencyKey, execution });
         await reverseLiveDebit(funds, input);
       }
       if (saleId === undefined) return 'ENDED';
-      const block = { saleId, sourceId, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
-      return end(funds, tenantFields(input), keys, block, { outcome: BlockOutcome.RETURNED });
+      const ending = { idempotencyKey, outcome: BlockOutcome.RETURNED };
+      return end(funds, tenantFields(input), refundHoldOn(saleId, refundCase), ending);
     },
 
     /** Holds the disputed amount of the sale, by default the rest of the sale. */
     async holdForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
-      const { saleId, closedAt, id: sourceId, amountMinor } = await disputeOf(clients, input);
+      const dispute = await disputeOf(clients, input);
+      const { saleId, closedAt } = dispute;
       if (saleId === undefined || closedAt) return 'ENDED';
-      const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
-      return hold(funds, tenantFields(input), disputeHold.workflowId(sourceId), block);
+      return hold(funds, tenantFields(input), disputeHoldOn(saleId, dispute));
     },
 
     /**
@@ -71,16 +79,15 @@ export function createHoldActivities(clients: RefundClients) {
      */
     async endHoldForDispute(input: disputeHold.DisputeHoldInput): Promise<HoldResult> {
       const dispute = await disputeOf(clients, input);
-      const { saleId, closedAt, id: sourceId, amountMinor, lostAmountMinor } = dispute;
+      const { id, saleId, closedAt, reversedAt, lostAmountMinor } = dispute;
       if (!closedAt) return 'HELD';
-      const lost = dispute.outcome === DisputeOutcome.LOST;
       // A reversal ends the hold itself.
-      if (dispute.reversedAt) return 'ENDED';
+      if (reversedAt) return 'ENDED';
       if (saleId === undefined) return endWithoutSale(funds, input, dispute);
-      const keys = { hold: disputeHold.workflowId(sourceId), end: disputeHold.endWorkflowId(sourceId) };
-      const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
-      const outcome = lost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
-      return end(funds, tenantFields(input), keys, block, { outcome, lostAmountMinor });
+      const isLost = dispute.outcome === DisputeOutcome.LOST;
+      const outcome = isLost ? BlockOutcome.CONSUMED : BlockOutcome.RETURNED;
+      const ending = { idempotencyKey: disputeHold.endWorkflowId(id), outcome, lostAmountMinor };
+      return end(funds, tenantFields(input), disputeHoldOn(saleId, dispute), ending);
     },
 
     /**
@@ -88,27 +95,32 @@ export function createHoldActivities(clients: RefundClients) {
      * arrived yet, so that ending it deducts nothing afterwards.
      */
     async restoreForDispute(input: disputeHold.DisputeHoldInput): Promise<void> {
-      const { saleId, id: sourceId, amountMinor, reversedAt } = await disputeOf(clients, input);
+      const dispute = await disputeOf(clients, input);
+      const { id: sourceId, saleId, reversedAt } = dispute;
       if (!reversedAt) throw new TypeError('the dispute was not reversed');
       const tenant = tenantFields(input);
       const idempotencyKey = disputeHold.reversalWorkflowId(sourceId);
       if (saleId !== undefined) {
-        const keys = { hold: disputeHold.workflowId(sourceId), end: idempotencyKey };
-        const block = { saleId, sourceId, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
-        await end(funds, tenant, keys, block, { outcome: BlockOutcome.RETURNED });
+        const ending = { idempotencyKey, outcome: BlockOutcome.RETURNED };
+        await end(funds, tenant, disputeHoldOn(saleId, dispute), ending);
       }
       await funds.reverseDeduction({ ...tenant, sourceId, idempotencyKey });
     },
   };
 }
 
-async function hold(
-  funds: RefundClients['funds'],
-  tenant: TenantFields,
-  idempotencyKey: string,
-  block: Hold,
-): Promise<HoldResult> {
-  await funds.blockFunds({ ...tenant, ...block, idempotencyKey, once: true });
+function refundHoldOn(saleId: string, { id, amountMinor }: RefundCase): Hold {
+  const idempotencyKey = refundHold.workflowId(id);
+  return { idempotencyKey, saleId, sourceId: id, amountMinor, reason: BlockReason.REFUND_IN_PROGRESS };
+}
+
+function disputeHoldOn(saleId: string, { id, amountMinor }: Dispute): Hold {
+  const idempotencyKey = disputeHold.workflowId(id);
+  return { idempotencyKey, saleId, sourceId: id, amountMinor, reason: BlockReason.HOLD_OR_DISPUTE };
+}
+
+async function hold(funds: RefundClients['funds'], tenant: TenantFields, block: Hold): Promise<HoldResult> {
+  await funds.blockFunds({ ...tenant, ...block, once: true });
   return 'HELD';
 }
 
@@ -116,14 +128,13 @@ async function hold(
 async function end(
   funds: RefundClients['funds'],
   tenant: TenantFields,
-  keys: { readonly hold: string; readonly end: string },
   held: Hold,
-  ending: { readonly outcome: BlockOutcome; readonly lostAmountMinor?: bigint | undefined },
+  ending: HoldEnd,
 ): Promise<HoldResult> {
-  await hold(funds, tenant, keys.hold, held);
-  const { amountMinor: _, ...block } = held;
-  const lifted = { ...block, ...ending, deductUnmet: ending.outcome === BlockOutcome.CONSUMED };
-  const unblocking = funds.unblockFunds({ ...tenant, ...lifted, idempotencyKey: keys.end });
+  await hold(funds, tenant, held);
+  const { saleId, reason, sourceId } = held;
+  const deductUnmet = ending.outcome === BlockOutcome.CONSUMED;
+  const unblocking = funds.unblockFunds({ ...tenant, saleId, reason, sourceId, ...ending, deductUnmet });
   const refused = { BLOCK_NOT_FOUND: 'ENDED_BEFORE', SALE_NOT_RECORDED: 'NOT_YET' } as const;
   const unblocked = await unlessRefused(unblocking, refused);
   // The refusal itself would not be retried.

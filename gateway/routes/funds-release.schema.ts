@@ -10,8 +10,8 @@ import {
   namesOf,
   oneOf,
   oneOfMeanings,
-  page,
   pageLimit,
+  pageMembers,
   resource,
 } from './schemas.ts';
 
@@ -109,7 +109,10 @@ export const fundsReleaseListSchema = {
   successDescription:
     'Releases that match all filters, in ascending order; `data` is empty if there are none.',
   response: {
-    200: page('FundsReleasePage', 'A page of the funds releases.', fundsRelease, CURSOR, { timezone }),
+    200: resource('FundsReleasePage', 'A page of the funds releases.', {
+      ...pageMembers(fundsRelease, CURSOR),
+      timezone,
+    }),
   },
   errors: {
     INVALID_REQUEST: "Query parameter 'from' must be a valid date as YYYY-MM-DD.",

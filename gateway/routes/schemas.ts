@@ -121,22 +121,18 @@ export const pageLimit = (maximum: number) =>
     }),
   );
 
-/** A page of a list; its next cursor is null on the last page. */
-export const page = <S extends TSchema, P extends TProperties = Record<never, never>>(
-  title: string,
-  description: string,
-  item: S,
-  nextCursor: string,
-  others?: P,
-) =>
-  resource(title, description, {
-    data: Type.Array(item, { description: 'The items of the page, in the order of the list.' }),
-    hasMore: Type.Boolean({ description: 'Whether there is a next page.', examples: [true] }),
-    nextCursor: nullable(
-      Type.String({
-        description: 'Where the next page starts; null on the last page.',
-        examples: [nextCursor],
-      }),
-    ),
-    ...((others ?? {}) as P),
-  });
+/** A page of a list. */
+export const page = <S extends TSchema>(title: string, description: string, item: S, nextCursor: string) =>
+  resource(title, description, pageMembers(item, nextCursor));
+
+/** The members of every page; the next cursor is null on the last page. */
+export const pageMembers = <S extends TSchema>(item: S, nextCursor: string) => ({
+  data: Type.Array(item, { description: 'The items of the page, in the order of the list.' }),
+  hasMore: Type.Boolean({ description: 'Whether there is a next page.', examples: [true] }),
+  nextCursor: nullable(
+    Type.String({
+      description: 'Where the next page starts; null on the last page.',
+      examples: [nextCursor],
+    }),
+  ),
+});

@@ -78,7 +78,7 @@ async function nameMerchants(transport: Transport): Promise<void> {
 export async function topUpDemoData(transport: Transport, now: Date): Promise<void> {
   for (const merchantId of [MERCHANT_ID, OTHER_MERCHANT_ID]) {
     for (const environment of [Environment.LIVE, Environment.TEST]) {
-      await topUpDemoRefunds(() => new DemoTenant(transport, merchantId, environment, now));
+      await topUpDemoRefunds(() => new DemoTenant(transport, { merchantId, environment }, now));
     }
   }
 }
@@ -90,7 +90,7 @@ export async function writeDemoTenant(
   now: Date,
   size: DemoSize,
 ) {
-  const demo = new DemoTenant(transport, merchantId, environment, now, size);
+  const demo = new DemoTenant(transport, { merchantId, environment }, now, size);
   const productIds = await createDemoProducts(demo);
   // The last one has no price yet.
   const sales = planDemoSales(demo, productIds.slice(0, -1));

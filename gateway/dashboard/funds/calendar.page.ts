@@ -145,11 +145,8 @@ ${pager(view, nextPageToken)}</section>`;
 /** A month as a table of weeks; a list of days on narrow screens. */
 function monthTable(view: View, calendar: GetReleaseCalendarResponse, today: CivilDate): Html {
   const t = textsFor(view, fundsTexts);
-  const days = new Map(calendar.days.map((day) => [day.date, day]));
   const cell = (date: CivilDate | undefined) =>
-    date === undefined
-      ? html`<td class="outside"></td>`
-      : dayCell(view, calendar, date, days.get(date), today);
+    date === undefined ? html`<td class="outside"></td>` : dayCell(view, calendar, date, today);
   return html`<table class="month"><caption>${t.caption(view.format.month(calendar.month))}</caption>
 <thead><tr>${t.weekdays.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
 <tbody>${weeksOf(calendar.month).map((week) => html`<tr>${week.map(cell)}</tr>`)}</tbody></table>`;
@@ -157,12 +154,12 @@ function monthTable(view: View, calendar: GetReleaseCalendarResponse, today: Civ
 
 function dayCell(
   view: View,
-  { holidays }: GetReleaseCalendarResponse,
+  { days, holidays }: GetReleaseCalendarResponse,
   date: CivilDate,
-  day: ReleaseCalendarDay | undefined,
   today: CivilDate,
 ): Html {
   const t = textsFor(view, fundsTexts);
+  const day = days.find((other) => other.date === date);
   const closing = closingOf(view, date, holidays);
   const isToday = date === today;
   const classes = ['day', closing && 'closed', isToday && 'today', day?.hasBlockedFunds && 'held'];

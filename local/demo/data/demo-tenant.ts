@@ -40,8 +40,7 @@ export class DemoTenant {
 
   constructor(
     transport: Transport,
-    merchantId: string,
-    environment: Environment,
+    { merchantId, environment }: { readonly merchantId: string; readonly environment: Environment },
     today: Date,
     size = FULL_SIZE,
   ) {

@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import type { buildConnector } from 'undici';
 import { canonicalAddress } from './address-policy.ts';
 import type { ConnectionTrace } from './connection-trace.ts';
-import { EgressError, type EgressFailureKind, fromSystemError } from './egress-error.ts';
+import { EgressError, fromSystemError } from './egress-error.ts';
 import { type EgressProxy, openTunnel } from './egress-proxy.ts';
 import { type Host, readHost } from './host.ts';
 import type { HostResolver } from './host-resolver.ts';
@@ -68,7 +68,7 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
     // Node emits it only once the certificate has been checked.
     secure.on('session', (latest: Buffer) => sessions.keep(origin, latest, secure.isSessionReused()));
     try {
-      await settle(secure, 'secureConnect', signal, 'TLS_TIMEOUT', fromTlsError);
+      await settle(secure, 'secureConnect', signal);
     } catch (error) {
       // In case resuming the session is what failed.
       sessions.forget(origin);
@@ -130,7 +130,7 @@ async function dial(
     noDelay: true,
     keepAlive: true,
   });
-  await settle(socket, 'connect', signal, 'CONNECT_TIMEOUT', fromSystemError);
+  await settle(socket, 'connect', signal);
   assertRemoteAddress(socket, addresses);
   return socket;
 }
@@ -183,20 +183,21 @@ function startTls(
   });
 }
 
+/** What failures before an event of the socket mean. */
+const FAILURES = {
+  connect: { timeout: 'CONNECT_TIMEOUT', errorOf: fromSystemError },
+  secureConnect: { timeout: 'TLS_TIMEOUT', errorOf: fromTlsError },
+} as const;
+
 /** Waits for the event; if anything else happens first, destroys the socket and throws the classified error. */
-async function settle(
-  socket: net.Socket,
-  event: 'connect' | 'secureConnect',
-  signal: AbortSignal,
-  timeout: EgressFailureKind,
-  name: (error: unknown) => EgressError,
-): Promise<void> {
+async function settle(socket: net.Socket, event: keyof typeof FAILURES, signal: AbortSignal): Promise<void> {
+  const { timeout, errorOf } = FAILURES[event];
   // An error while no other listener is attached must not end the process; `destroyed` reveals it.
   socket.on('error', () => {});
   try {
     await once(socket, event, { signal });
   } catch (error) {
     socket.destroy();
-    throw signal.aborted ? new EgressError(timeout, `no ${event} in time`) : name(error);
+    throw signal.aborted ? new EgressError(timeout, `no ${event} in time`) : errorOf(error);
   }
 }

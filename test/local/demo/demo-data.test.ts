@@ -151,7 +151,7 @@ it('gets new cases in states that have none left', async () => {
   const gone = "update refunds.refund_case set status = 'FAILED' where status in ('PROCESSING', 'SUCCEEDED')";
   await sqlOf(harness, gone);
   const { merchantId, environment } = tenant;
-  const demo = () => new DemoTenant(harness.transports.inProcess, merchantId, environment, new Date());
+  const demo = () => new DemoTenant(harness.transports.inProcess, { merchantId, environment }, new Date());
   await topUpDemoRefunds(demo);
   const rows = await cases();
   const count = (state: string) => rows.filter(({ status }) => status === state).length;

@@ -61,7 +61,7 @@ function previewPage(
   const { scope } = values;
   const isChosen = scope !== undefined && countOf(scope, counts) > 0n;
   const body = isChosen
-    ? confirmation(view, subscription, values, scope, counts)
+    ? confirmation(view, subscription, values, { scope, counts })
     : choice(view, subscription, values, counts);
   return {
     title: isChosen ? t.confirmTitle : t.title,
@@ -151,8 +151,7 @@ function confirmation(
   view: View,
   { id, url }: WebhookSubscription,
   values: ResendValues,
-  scope: Scope,
-  counts: PreviewResendResponse,
+  { scope, counts }: { scope: Scope; counts: PreviewResendResponse },
 ): Html {
   const t = textsFor(view, resendPreviewTexts);
   const events = eventsText(view, countOf(scope, counts), counts);

@@ -24,11 +24,9 @@ export function newSubscriptionPages(pages: Pages, config: DashboardConfig): voi
   const eventTypes = async (view: View) => (await view.clients.events.listEventTypes({})).eventTypes;
 
   pages.page(SPEC, async (view) =>
-    newSubscriptionPage(view, config, await eventTypes(view), {
-      url: '',
-      description: '',
-      chosen: [],
-      every: false,
+    newSubscriptionPage(view, config, {
+      catalog: await eventTypes(view),
+      typed: { url: '', description: '', chosen: [], every: false },
     }),
   );
 
@@ -36,7 +34,7 @@ export function newSubscriptionPages(pages: Pages, config: DashboardConfig): voi
     const catalog = await eventTypes(view);
     const { typed, names } = typedOf(form, catalog);
     const reject = (fault: CreationFault) => ({
-      ...newSubscriptionPage(view, config, catalog, typed, fault),
+      ...newSubscriptionPage(view, config, { catalog, typed, fault }),
       status: fault.status,
     });
     const incomplete = incompleteFault(view, typed.url, names);
@@ -52,13 +50,17 @@ export function newSubscriptionPages(pages: Pages, config: DashboardConfig): voi
   });
 }
 
+interface SubmittedForm {
+  readonly catalog: readonly EventType[];
+  readonly typed: Typed;
+  readonly fault?: CreationFault;
+}
+
 /** The form for a new subscription, with submitted values and their faults. */
 function newSubscriptionPage(
   view: View,
   config: Pick<DashboardConfig, 'WEBHOOK_EGRESS_ADDRESSES'>,
-  catalog: readonly EventType[],
-  typed: Typed,
-  fault?: CreationFault,
+  { catalog, typed, fault }: SubmittedForm,
 ): Page {
   const t = textsFor(view, newSubscriptionTexts);
   const fields = html`${subscriptionFields(view, catalog, typed, fault)}

@@ -49,14 +49,24 @@ export async function openWindow(
   return { context, page, foreign, violations };
 }
 
-/** The findings of axe-core on a page, one line each. */
+/** Fields whose text cannot be seen, which axe-core does not look at. */
+const UNREADABLE_FIELDS = `[...document.querySelectorAll('input, select, textarea')].filter((field) => {
+  const { color, backgroundColor } = getComputedStyle(field);
+  return color === backgroundColor;
+}).map(({ outerHTML }) => 'unreadable: ' + outerHTML)`;
+
+/** The findings of axe-core on a page, one line each, and fields whose text cannot be seen. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   await page.waitForLoadState();
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<axe.AxeResults>(
     'axe.run(document, { resultTypes: ["violations"] })',
   );
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+  const unreadable = await page.evaluate<string[]>(UNREADABLE_FIELDS);
+  return [
+    ...violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`),
+    ...unreadable,
+  ];
 }
 
 /** Asserts that a page is no wider than a window of each of these widths. Resizes the window, and back. */

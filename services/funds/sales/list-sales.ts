@@ -62,9 +62,9 @@ function saleFilterOf(request: ListSalesRequest | ExportSalesRequest) {
   return {
     ...dateRangeOf(request),
     orderId: request.orderId?.toLowerCase(),
-    orderNumber: request.orderNumber,
+    orderNumber: request.orderNumber?.trim(),
     productId: request.productId?.toLowerCase(),
-    customerReference: request.customerReference,
+    customerReference: request.customerReference?.trim(),
     status: enumName(SaleStatus, request.status),
   };
 }

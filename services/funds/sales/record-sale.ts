@@ -76,11 +76,12 @@ function newSale(request: RecordSaleRequest, context: HandlerContext): NewSale {
   return { ...facts, requestId: requestIdOf(context), installments };
 }
 
+/** Without spaces at their ends, with which nobody would find them. */
 function saleReferences({ orderId, orderNumber, productId, customerReference }: RecordSaleRequest) {
   return {
     orderId: orderId?.toLowerCase() ?? null,
-    orderNumber: orderNumber ?? null,
+    orderNumber: orderNumber?.trim() || null,
     productId: productId?.toLowerCase() ?? null,
-    customerReference: customerReference ?? null,
+    customerReference: customerReference?.trim() || null,
   };
 }

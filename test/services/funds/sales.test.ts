@@ -53,6 +53,29 @@ describe('a sale', () => {
     await expectRefusal(notTheirs, Code.NotFound, 'SALE_NOT_FOUND');
   });
 
+  it('keeps references without spaces at their ends, and is found with and without them', async () => {
+    const { client, tenant, sell } = newFunds();
+    const { saleId } = await sell({
+      gross: 900n,
+      sold: { orderNumber: ' R 10482\u00a0', customerReference: '\tMaria da Silva ' },
+    });
+    const { saleId: unnamed } = await sell({
+      gross: 900n,
+      sold: { orderNumber: ' ', customerReference: ' ' },
+    });
+    for (const filter of [
+      { orderNumber: 'R 10482' },
+      { orderNumber: ' R 10482 ' },
+      { customerReference: 'Maria da Silva' },
+      { customerReference: ' Maria da Silva' },
+    ]) {
+      const { sales } = await client.listSales({ ...tenant, ...filter });
+      expect(sales.map(({ id }) => id)).toEqual([saleId]);
+    }
+    const { sale } = await client.getSale({ ...tenant, saleId: unnamed });
+    expect([sale!.orderNumber, sale!.customerReference]).toEqual([undefined, undefined]);
+  });
+
   it('is another request under the same key when anything that was sold differs', async () => {
     const { client, write } = newFunds();
     const of = sold();

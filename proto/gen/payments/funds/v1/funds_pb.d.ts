@@ -2019,8 +2019,8 @@ export declare type RecordSaleRequest = Message<"payments.funds.v1.RecordSaleReq
   occurredAt?: Timestamp | undefined;
 
   /**
-   * What was sold, and to whom, as the caller names it. The service stores and returns these fields, filters by them, and
-   * does not look them up.
+   * What was sold, and to whom, as the caller names it. The service stores and returns these fields, without spaces at their
+   * ends, filters by them, and does not look them up.
    *
    * @generated from field: optional string order_id = 10;
    */

@@ -38,6 +38,7 @@ export async function listRefundCases(
     ...filterOf(request),
     saleIds: idsOf(request.saleIds),
     refundCaseIds: idsOf(request.refundCaseIds),
+    providerRefundId: request.providerRefundId,
   };
   const scope = { tenant, list: 'refund-cases', filters };
   const page =
@@ -62,7 +63,8 @@ export function exportRefundCases(
   request: ExportRefundCasesRequest,
   context: HandlerContext,
 ): AsyncGenerator<ExportRefundCasesResponse> {
-  const filters = { ...filterOf(request), saleIds: undefined, refundCaseIds: undefined };
+  const forLists = { saleIds: undefined, refundCaseIds: undefined, providerRefundId: undefined };
+  const filters = { ...filterOf(request), ...forLists };
   return exportRows(exports, request, context, {
     order: refundCaseOrder,
     select: (page) => selectRefundCases({ ...page, ...filters }),

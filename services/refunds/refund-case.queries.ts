@@ -40,6 +40,7 @@ export interface RefundCaseFilter {
   readonly status: RefundStatus | undefined;
   readonly saleIds: readonly string[] | undefined;
   readonly refundCaseIds: readonly string[] | undefined;
+  readonly providerRefundId: string | undefined;
 }
 
 type RefundCasePage = Tenant & RefundCaseFilter & PageRange;
@@ -103,6 +104,9 @@ function matchingCases(parameters: ReadParameters<Tenant & RefundCaseFilter>) {
   }
   if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
   if (parameters.has('saleIds')) query = query.where(isAnyOf('sale_id', parameters('saleIds')));
+  if (parameters.has('providerRefundId')) {
+    query = query.where('provider_refund_id', '=', parameters('providerRefundId'));
+  }
   if (parameters.has('refundCaseIds')) query = query.where(isAnyOf('id', parameters('refundCaseIds')));
   return query;
 }

@@ -1,7 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
-  type Dispute,
   DisputeOrder,
   DisputeOutcome,
   DisputeStatus,
@@ -11,18 +10,8 @@ import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { DISPUTE_COLUMNS } from '../exports/list-columns.ts';
 import { DateRange, dateRangeParameters, fileParameters } from '../funds/date-range.ts';
-import { namedSaleOf, readSaleNames, type SaleNames } from '../funds/sale-names.ts';
-import { salesTexts } from '../funds/sales.texts.ts';
-import {
-  type Column,
-  dataTable,
-  field,
-  link,
-  moment,
-  pageParameter,
-  pager,
-  select,
-} from '../shell/components.ts';
+import { readSaleNames } from '../funds/sale-names.ts';
+import { dataTable, field, link, pageParameter, pager, select } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
@@ -35,7 +24,7 @@ import {
   refusedFilters,
 } from '../shell/query-form.ts';
 import { textsFor, type View } from '../shell/view.ts';
-import { disputedAmount, dueDate, reasonText, stateBadge } from './dispute.components.ts';
+import { disputeColumns } from './dispute-columns.ts';
 import { disputesTexts } from './disputes.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -132,24 +121,4 @@ function filterForm(view: View, filters: DisputeFilters): Html {
 ${range.fields(t)}
 ${idFilterField(view, 'payment', t.payment, payment)}`;
   return queryForm(view, { fields, narrow: hasFault(filters) ? 'open' : 'collapsed' });
-}
-
-function disputeColumns(view: View, names: SaleNames): Column<Dispute>[] {
-  const t = textsFor(view, disputesTexts);
-  return [
-    {
-      label: t.reason,
-      isFreeText: true,
-      cell: (dispute) => link(view, `/disputes/${dispute.id}`, reasonText(view, dispute)),
-    },
-    {
-      label: textsFor(view, salesTexts).sale,
-      isFreeText: true,
-      cell: ({ saleId }) => namedSaleOf(view, saleId, names),
-    },
-    { label: t.amount, isNumber: true, cell: (dispute) => disputedAmount(view, dispute) },
-    { label: t.status, cell: (dispute) => stateBadge(view, dispute) },
-    { label: t.dueDate, cell: (dispute) => dueDate(view, dispute) },
-    { label: t.opened, cell: ({ openedAt }) => moment(view, openedAt) },
-  ];
 }

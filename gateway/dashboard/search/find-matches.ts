@@ -1,7 +1,7 @@
 import { Code } from '@connectrpc/connect';
 import { validate as isUuid } from 'uuid';
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Dispute, RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import type { MerchantClients } from '../merchant-clients.ts';
@@ -13,39 +13,54 @@ import type { searchTexts } from './search.texts.ts';
 
 const MAX_LISTED = 20;
 const MAX_ORDER_NUMBER = 100;
+/** Of a customer's reference, and of a provider's id of a refund. */
+const MAX_REFERENCE = 255;
 
-/** The records of an order, a payment or a URL; at most 20 of each kind. */
+/** The records of an order, a customer, a payment or a URL; at most 20 of each kind. */
 export interface Matches {
   readonly sales: readonly Sale[];
   readonly refundCases: readonly RefundCase[];
-  /** The sales of the refund cases. */
+  readonly disputes: readonly Dispute[];
+  /** The sales of the refund cases and disputes. */
   readonly names: SaleNames;
   readonly endpoints: readonly WebhookSubscription[];
-  /** Whether a list was cut off. */
+  /** Whether the customer with this reference has more sales than those found. */
+  readonly hasMoreOfCustomer: boolean;
+  /** Whether another list was cut off. */
   readonly hasMore: boolean;
 }
 
 /**
- * Finds sales by order id or the start of an order number, refund cases by these sales or by order, payment or sale
- * id, and endpoints by a part of their URL.
+ * Finds sales by order id, the start of an order number or the customer's reference; refund cases and disputes by these
+ * sales or by order, payment or sale id, refund cases also by their id at the provider; and endpoints by a part of their
+ * URL.
  */
 export async function findMatches(view: View, text: string): Promise<Matches> {
-  const [{ sales, hasMore: hasMoreSales }, endpoints] = await Promise.all([
-    salesOf(view, text),
+  const [ordered, ofCustomer, endpoints] = await Promise.all([
+    salesOfOrder(view, text),
+    salesOfCustomer(view, text),
     endpointsWith(view, text),
   ]);
-  const cases = await refundCasesOf(view, text, sales);
+  const sales = distinct([...ordered.sales, ...ofCustomer.sales]);
+  const shown = sales.slice(0, MAX_LISTED);
+  const [cases, disputes] = await Promise.all([
+    refundCasesOf(view, text, shown),
+    disputesOf(view, text, shown),
+  ]);
   const refundCases = cases.slice(0, MAX_LISTED);
+  const lists = [sales, cases, disputes, endpoints];
   return {
-    sales,
+    sales: shown,
     refundCases,
-    names: await readSaleNames(view, refundCases),
+    disputes: disputes.slice(0, MAX_LISTED),
+    names: await readSaleNames(view, [...refundCases, ...disputes.slice(0, MAX_LISTED)]),
     endpoints: endpoints.slice(0, MAX_LISTED),
-    hasMore: hasMoreSales || cases.length > MAX_LISTED || endpoints.length > MAX_LISTED,
+    hasMoreOfCustomer: ofCustomer.hasMore,
+    hasMore: ordered.hasMore || lists.some(({ length }) => length > MAX_LISTED),
   };
 }
 
-async function salesOf(view: View, text: string) {
+async function salesOfOrder(view: View, text: string) {
   if (text.length > MAX_ORDER_NUMBER) return { sales: [], hasMore: false };
   if (!isUuid(text)) {
     return view.clients.funds.searchSales({ orderNumberPrefix: text, limit: MAX_LISTED });
@@ -54,25 +69,48 @@ async function salesOf(view: View, text: string) {
   return { sales: page.sales, hasMore: page.nextPageToken !== '' };
 }
 
-/** The cases of these sales, and those of the order, payment or sale with this id. */
+async function salesOfCustomer(view: View, text: string) {
+  if (text.length > MAX_REFERENCE) return { sales: [], hasMore: false };
+  const page = await view.clients.funds.listSales({ customerReference: text, pageSize: MAX_LISTED });
+  return { sales: page.sales, hasMore: page.nextPageToken !== '' };
+}
+
+/** The cases of these sales, those of the order, payment or sale with this id, and the one with this id at the provider. */
 async function refundCasesOf(
   view: View,
   text: string,
   sales: readonly Sale[],
 ): Promise<readonly RefundCase[]> {
-  const saleIds = sales.map(({ id }) => id);
-  const filters = isUuid(text)
-    ? [{ orderId: text }, { paymentIntentId: text }, { saleIds: [text, ...saleIds] }]
-    : saleIds.length > 0
-      ? [{ saleIds }]
-      : [];
+  const filters = [
+    ...filtersOf(text, sales),
+    ...(isUuid(text) ? [{ orderId: text }] : []),
+    ...(text.length <= MAX_REFERENCE ? [{ providerRefundId: text }] : []),
+  ];
   const pages = await Promise.all(
     filters.map((filter) =>
       view.clients.refundCases.listRefundCases({ ...filter, pageSize: MAX_LISTED + 1 }),
     ),
   );
-  const cases = pages.flatMap((page) => page.refundCases);
-  return [...new Map(cases.map((refundCase) => [refundCase.id, refundCase])).values()];
+  return distinct(pages.flatMap((page) => page.refundCases));
+}
+
+/** The disputes of these sales, and those of the payment or sale with this id. */
+async function disputesOf(view: View, text: string, sales: readonly Sale[]): Promise<readonly Dispute[]> {
+  const pages = await Promise.all(
+    filtersOf(text, sales).map((filter) =>
+      view.clients.refundCases.listDisputes({ ...filter, pageSize: MAX_LISTED + 1 }),
+    ),
+  );
+  return distinct(pages.flatMap((page) => page.disputes));
+}
+
+function filtersOf(text: string, sales: readonly Sale[]) {
+  const saleIds = [...(isUuid(text) ? [text] : []), ...sales.map(({ id }) => id)];
+  return [...(isUuid(text) ? [{ paymentIntentId: text }] : []), ...(saleIds.length > 0 ? [{ saleIds }] : [])];
+}
+
+function distinct<T extends { readonly id: string }>(records: readonly T[]): T[] {
+  return [...new Map(records.map((record) => [record.id, record])).values()];
 }
 
 /** A merchant has few endpoints: they are compared here. */

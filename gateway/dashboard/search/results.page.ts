@@ -1,6 +1,7 @@
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { Dispute, RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { disputeColumns } from '../disputes/dispute-columns.ts';
 import { fundsTexts } from '../funds/funds.texts.ts';
 import { saleBadge } from '../funds/sale.components.ts';
 import { namedSale, namedSaleOf } from '../funds/sale-names.ts';
@@ -28,15 +29,17 @@ export function promptText(view: View): string {
 /** The results of a search. */
 export function resultsPage(view: View, { text, records, matches }: Results): Page {
   const t = textsFor(view, searchTexts);
-  const { sales, refundCases, endpoints, hasMore } = matches;
-  const isEmpty = [records, sales, refundCases, endpoints].every(({ length }) => length === 0);
+  const { sales, refundCases, disputes, endpoints, hasMore, hasMoreOfCustomer } = matches;
+  const isEmpty = [records, sales, refundCases, disputes, endpoints].every(({ length }) => length === 0);
   return {
     title: t.titleOf(text),
     body: isEmpty
       ? html`<p class="empty">${t.none(text)}</p><p class="hint">${promptText(view)} ${t.noneHint}</p>`
       : html`${records.length > 0 ? recordTable(view, text, records) : nothing}
 ${sales.length > 0 ? saleTable(view, sales, matches) : nothing}
+${hasMoreOfCustomer ? html`<p>${link(view, `/funds/sales?${new URLSearchParams({ customer: text })}`, t.ofCustomer)}</p>` : nothing}
 ${refundCases.length > 0 ? caseTable(view, refundCases, matches) : nothing}
+${disputes.length > 0 ? disputeTable(view, disputes, matches) : nothing}
 ${endpoints.length > 0 ? endpointTable(view, endpoints) : nothing}
 ${hasMore ? html`<p class="hint">${t.more}</p>` : nothing}`,
   };
@@ -70,6 +73,10 @@ function caseTable(view: View, cases: readonly RefundCase[], { names }: Matches)
     cell: ({ saleId }: RefundCase) => namedSaleOf(view, saleId, names),
   };
   return dataTable(textsFor(view, searchTexts).refunds, [id, sale, ...Object.values(others)], cases, '');
+}
+
+function disputeTable(view: View, disputes: readonly Dispute[], { names }: Matches): Html {
+  return dataTable(textsFor(view, searchTexts).disputes, disputeColumns(view, names), disputes, '');
 }
 
 function endpointTable(view: View, endpoints: readonly WebhookSubscription[]): Html {

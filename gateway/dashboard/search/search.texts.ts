@@ -2,11 +2,13 @@ export const searchTexts = {
   'pt-BR': {
     title: 'Busca',
     titleOf: (text: string) => `Busca por “${text}”`,
-    prompt: 'Busque por um ID, um número de pedido, uma data de liberação ou a URL de um webhook.',
-    noEndpoints: 'Busque por um ID, um número de pedido ou uma data de liberação.',
+    prompt:
+      'Busque por um ID, também o do banco para um reembolso, um número de pedido, a referência de um cliente, uma data de liberação ou a URL de um webhook.',
+    noEndpoints:
+      'Busque por um ID, também o do banco para um reembolso, um número de pedido, a referência de um cliente ou uma data de liberação.',
     none: (text: string) => `Nada encontrado para “${text}”.`,
     noneHint:
-      'Digite o número do pedido desde o início. A busca encontra só o que pertence a esta empresa e a este ambiente.',
+      'Digite um número de pedido desde o início, e uma referência ou um ID por inteiro, com as mesmas maiúsculas e minúsculas. A busca encontra só o que pertence a esta empresa e a este ambiente.',
     records: 'Com este ID',
     kind: 'Tipo',
     id: 'ID',
@@ -22,18 +24,22 @@ export const searchTexts = {
       event: 'Evento',
     },
     sales: 'Vendas',
+    ofCustomer: 'Ver todas as vendas deste cliente',
     refunds: 'Reembolsos',
+    disputes: 'Disputas',
     endpoints: 'Webhooks',
     more: 'Há mais resultados do que os mostrados.',
   },
   en: {
     title: 'Search',
     titleOf: (text: string) => `Search for “${text}”`,
-    prompt: 'Search for an ID, an order number, a release date or the URL of a webhook.',
-    noEndpoints: 'Search for an ID, an order number or a release date.',
+    prompt:
+      'Search for an ID, including the bank’s for a refund, an order number, a customer reference, a release date or the URL of a webhook.',
+    noEndpoints:
+      'Search for an ID, including the bank’s for a refund, an order number, a customer reference or a release date.',
     none: (text: string) => `Nothing found for “${text}”.`,
     noneHint:
-      'Enter an order number from its beginning. Search finds only what belongs to this merchant and environment.',
+      'Enter an order number from its beginning, and a reference or an ID in full and in the same case. Search finds only what belongs to this merchant and environment.',
     records: 'With this ID',
     kind: 'Type',
     id: 'ID',
@@ -49,7 +55,9 @@ export const searchTexts = {
       event: 'Event',
     },
     sales: 'Sales',
+    ofCustomer: 'View all sales of this customer',
     refunds: 'Refunds',
+    disputes: 'Disputes',
     endpoints: 'Webhooks',
     more: 'There are more results than shown.',
   },

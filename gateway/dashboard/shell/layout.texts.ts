@@ -7,7 +7,7 @@ export const layoutTexts = {
     switchTo: { live: 'Ir para produção', test: 'Ir para o ambiente de testes' },
     navigation: 'Seções',
     merchant: 'Empresa',
-    searchFor: 'ID, pedido ou data',
+    searchFor: 'ID, pedido, cliente ou data',
     signOut: 'Sair',
     sections: {
       overview: 'Visão geral',
@@ -44,7 +44,7 @@ export const layoutTexts = {
     switchTo: { live: 'Switch to live', test: 'Switch to sandbox' },
     navigation: 'Sections',
     merchant: 'Merchant',
-    searchFor: 'ID, order or date',
+    searchFor: 'ID, order, customer or date',
     signOut: 'Sign out',
     sections: {
       overview: 'Overview',

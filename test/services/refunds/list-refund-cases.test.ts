@@ -59,6 +59,7 @@ describePlans(
     ['initiator status', 'refund_case_initiator_status'],
     ['orderId', 'refund_case_order'],
     ['paymentIntentId', 'refund_case_payment'],
+    ['providerRefundId', 'refund_case_provider_refund'],
   ],
   'refunds.refund_case',
 );

@@ -3,6 +3,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import {
   ApprovalMode,
   MerchantDecisionKind,
+  ProviderOutcome,
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -18,6 +19,7 @@ import { refundsOf, type Way } from './refund-case-fixture.ts';
 
 const ORDERS = [randomUUID(), randomUUID()];
 const PAYMENTS = [randomUUID(), randomUUID(), randomUUID()];
+const AT_PROVIDER = 'D60701190202611300230abcdefghijk';
 const START_MS = Date.now() - 3_600_000;
 
 /** The list of refund cases, for the list suite. */
@@ -32,12 +34,13 @@ export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): Li
       orderId: { values: [...ORDERS, randomUUID()], isId: true },
       paymentIntentId: { values: PAYMENTS, isId: true },
       status: { values: ['MERCHANT_REVIEW', 'APPROVED_FOR_EXECUTION', 'CANCELED', 'FAILED'] },
+      providerRefundId: { values: [AT_PROVIDER] },
     },
     truth: `select id as key, ${newestFirst('requested_at')}, status, initiator, order_id as "orderId",
-        payment_intent_id as "paymentIntentId"
+        payment_intent_id as "paymentIntentId", provider_refund_id as "providerRefundId"
       from refunds.refund_case where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
-      const { refunds, write, open } = refundsOf(harness, way, tenant);
+      const { refunds, write, open, start, debit } = refundsOf(harness, way, tenant);
       let opened = 0;
       return {
         tenant,
@@ -49,7 +52,7 @@ export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): Li
         },
         async insert(place) {
           const n = opened++;
-          await open({
+          const { id: refundCaseId } = await open({
             amountMinor: 1n,
             paymentIntentId: PAYMENTS[n % 3]!,
             orderId: ORDERS[n % 3],
@@ -57,6 +60,15 @@ export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): Li
             initiator: n % 2 ? RefundInitiator.CUSTOMER : RefundInitiator.MERCHANT,
             approvalMode: n % 5 ? undefined : ApprovalMode.INSTANT,
             occurredAt: timestampFromMs(START_MS + place),
+          });
+          if (n % 4) return;
+          await start(refundCaseId);
+          await debit(refundCaseId);
+          await refunds.recordProviderOutcome({
+            ...write(),
+            refundCaseId,
+            outcome: ProviderOutcome.SUBMITTED,
+            providerRefundId: AT_PROVIDER,
           });
         },
         async change({ key, status }: TrueRow, pick) {

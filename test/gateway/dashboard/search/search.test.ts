@@ -3,7 +3,11 @@ import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  ProviderOutcome,
+  RefundCaseService,
+  RefundDebitOutcome,
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newKey } from '../../../support/harness.ts';
@@ -51,7 +55,7 @@ test('the id of a record leads to its page, for its own merchant, environment an
       const missed = await search(visitor, base, id);
       expect([missed.status, missed.path.split('?')[0]], name).toEqual([200, `${base}/search`]);
       expect(missed.text, name).toContain('Nothing found');
-      expect(missed.text, name).toContain('Search for an ID, an order number, a release date');
+      expect(missed.text, name).toContain('an order number, a customer reference, a release date');
     }
     const finance = await search(people[Role.FINANCE], live, id);
     expect(finance.path === live + path, name).toBe(!/webhooks|deliveries|resends/.test(path));
@@ -60,14 +64,16 @@ test('the id of a record leads to its page, for its own merchant, environment an
   expect(day.path).toBe(`${live}/funds/days/2026-11-21`);
 });
 
-test('order numbers, payments and URLs list what belongs to them, and nothing of others', async () => {
+test('order numbers, customers, payments, ids at the bank and URLs list what belongs to them, and nothing of others', async () => {
   const { people } = world;
   const merchantId = world.merchantId;
   const live = `/live/${merchantId}`;
   const orderNumber = `R-${randomUUID().slice(0, 8)}`;
   const tenant = { merchantId, environment: Environment.LIVE };
   const { sell } = fundsCaller(fixture.transport, tenant);
-  const { saleId } = await sell({ on: '2020-06-20', gross: 4_990n, sold: { orderNumber } });
+  const customerReference = `Maria ${randomUUID()}`;
+  const sold = { orderNumber, customerReference };
+  const { saleId } = await sell({ on: '2020-06-20', gross: 4_990n, sold });
   const paymentIntentId = randomUUID();
   const { refundCase } = await createClient(RefundCaseService, fixture.transport).openRefundCase({
     ...tenant,
@@ -79,17 +85,34 @@ test('order numbers, payments and URLs list what belongs to them, and nothing of
     initiator: 2,
     reason: 'broken',
   });
+  const refunds = createClient(RefundCaseService, fixture.transport);
+  const write = () => ({ ...tenant, idempotencyKey: newKey(), refundCaseId: refundCase!.id });
+  await refunds.startRefund(write());
+  await refunds.recordRefundDebit({ ...write(), outcome: RefundDebitOutcome.DEBITED });
+  const providerRefundId = `D60701190${randomUUID()}`;
+  const outcome = ProviderOutcome.SUCCEEDED;
+  await refunds.recordProviderOutcome({ ...write(), outcome, providerRefundId });
+  const disputed = { disputeId: randomUUID(), paymentIntentId: randomUUID(), saleId };
+  await refunds.openDispute({ ...tenant, idempotencyKey: newKey(), ...disputed });
   const links = async (visitor: Visitor, base: string, text: string) =>
     (await search(visitor, base, text)).document
       .querySelectorAll('main td a')
       .map((link) => link.getAttribute('href')!.replace(base, ''));
   const [sale, refund] = [`/funds/sales/${saleId}`, `/refunds/${refundCase!.id}`];
-  expect(await links(people[Role.VIEWER], live, orderNumber)).toEqual([sale, refund, sale]);
+  const dispute = `/disputes/${disputed.disputeId}`;
+  expect(await links(people[Role.VIEWER], live, orderNumber)).toEqual([sale, refund, sale, dispute, sale]);
   expect(await links(people[Role.VIEWER], live, orderNumber.slice(0, -3).toUpperCase())).toEqual([
     sale,
     refund,
     sale,
+    dispute,
+    sale,
   ]);
+  for (const customer of [customerReference, ` ${customerReference} `]) {
+    expect(await links(people[Role.VIEWER], live, customer)).toEqual([sale, refund, sale, dispute, sale]);
+  }
+  expect(await links(people[Role.VIEWER], live, providerRefundId)).toEqual([refund, sale]);
+  expect(await links(people[Role.VIEWER], live, disputed.paymentIntentId)).toEqual([dispute, sale]);
   expect(await links(people[Role.VIEWER], live, paymentIntentId)).toEqual([refund, sale]);
   const endpoint = `/webhooks/${world.ids.subscriptionId}`;
   const subscriptions = createClient(WebhookSubscriptionService, fixture.transport);
@@ -100,7 +123,15 @@ test('order numbers, payments and URLs list what belongs to them, and nothing of
   const { host, pathname } = new URL(subscription!.url);
   expect(await links(people[Role.VIEWER], live, `${host}${pathname}`.toUpperCase())).toEqual([endpoint]);
   expect(await links(people[Role.FINANCE], live, host)).toEqual([]);
-  for (const wanted of [orderNumber, orderNumber.slice(0, -3), paymentIntentId, saleId]) {
+  const all = [
+    orderNumber,
+    orderNumber.slice(0, -3),
+    customerReference,
+    providerRefundId,
+    paymentIntentId,
+    saleId,
+  ];
+  for (const wanted of all) {
     expect(await links(other.people[Role.ADMIN], `/live/${other.merchantId}`, wanted)).toEqual([]);
     expect(await links(people[Role.ADMIN], `/sandbox/${merchantId}`, wanted)).toEqual([]);
   }

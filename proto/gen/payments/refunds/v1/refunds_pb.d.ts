@@ -349,6 +349,13 @@ export declare type ListRefundCasesRequest = Message<"payments.refunds.v1.ListRe
    * @generated from field: bool include_totals = 14;
    */
   includeTotals: boolean;
+
+  /**
+   * Only the refund with this id at its provider: the whole id, case-sensitive.
+   *
+   * @generated from field: optional string provider_refund_id = 15;
+   */
+  providerRefundId?: string | undefined;
 };
 
 /**

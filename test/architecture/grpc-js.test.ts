@@ -64,6 +64,14 @@ describe('a grpc-js client', () => {
     });
   });
 
+  it('reads the message of an error as it was written', async () => {
+    const unnamed = { ...newTenant(), idempotencyKey: newKey(), name: '', refundWindowDays: 7 };
+    await expect(client.call(ProductService.method.createProduct, unnamed)).rejects.toMatchObject({
+      details:
+        'name: must be at least 1 characters; product_type: must be one of PRODUCT_TYPE_ONE_TIME, PRODUCT_TYPE_SUBSCRIPTION',
+    });
+  });
+
   it('gets its deadline enforced, and can repeat the write', async () => {
     const release = await blockWrites();
     const write = newWrite();

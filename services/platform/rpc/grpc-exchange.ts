@@ -1,6 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Code, type ConnectError } from '@connectrpc/connect';
-import { parseTimeout, setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
+import { parseTimeout } from '@connectrpc/connect/protocol-grpc';
 import { compressionGzip } from '@connectrpc/connect-node';
 import { callError } from './connect-errors.ts';
 import {
@@ -11,6 +11,7 @@ import {
   type ExchangeLimits,
   readBody,
 } from './exchange.ts';
+import { setGrpcStatus } from './grpc-status.ts';
 
 /** A compression flag and the length of the message. */
 const PREFIX_BYTES = 5;
@@ -93,7 +94,7 @@ async function respond(
 
 function refuse(stream: ServerHttp2Stream, error: ConnectError): void {
   if (stream.destroyed || stream.headersSent) return;
-  const status = Object.fromEntries(setTrailerStatus(new Headers(), error));
+  const status = Object.fromEntries(setGrpcStatus(new Headers(), error));
   stream.respond({ ':status': 200, 'content-type': CONTENT_TYPE, ...status }, { endStream: true });
   // Stops receiving the rest of the body. Node itself closes a stream whose body was never read.
   if (stream.readableFlowing !== null && !stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);

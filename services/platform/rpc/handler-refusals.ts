@@ -13,9 +13,10 @@ import {
   errorFromJsonBytes,
   errorToJsonBytes,
 } from '@connectrpc/connect/protocol-connect';
-import { findTrailerError, setTrailerStatus } from '@connectrpc/connect/protocol-grpc';
+import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerFlag, trailerParse, trailerSerialize } from '@connectrpc/connect/protocol-grpc-web';
 import { callError, internalError } from './connect-errors.ts';
+import { setGrpcStatus } from './grpc-status.ts';
 import { withReason } from './refusal-reasons.ts';
 
 /** A compression flag and the length of the message. */
@@ -56,7 +57,7 @@ export function refusedRequest(
       ? 'application/grpc-web+proto'
       : 'application/grpc+proto';
     header.set('content-type', type);
-    return { status: 200, header: setTrailerStatus(header, error) };
+    return { status: 200, header: setGrpcStatus(header, error) };
   }
   header.set('content-type', JSON_TYPE);
   return { status, header, body: createAsyncIterable([errorToJsonBytes(error, undefined)]) };
@@ -113,7 +114,7 @@ function endOfStream(chunk: Uint8Array): Uint8Array {
 
 function explainTrailer(trailer: Headers): void {
   const error = findTrailerError(trailer);
-  if (error) setTrailerStatus(trailer, withReason(error));
+  if (error) setGrpcStatus(trailer, withReason(error));
 }
 
 /** The body with its chunks changed. Errors that its reader throws into it still reach the source. */

@@ -12,9 +12,7 @@ import {
   type PaymentFacts,
   refundWindowExpiresAt,
   requireRefundable,
-  requireSameFacts,
 } from '../../../services/refunds/payments/payment-facts.ts';
-import { limitBlockers } from '../../../services/refunds/refund-policy.ts';
 
 const PAID_AT = new Date('2026-11-01T12:00:00Z');
 const at = (time: string) => new Date(`2026-11-${time}Z`);
@@ -28,31 +26,6 @@ const facts = (given: Partial<PaymentFacts> = {}): PaymentFacts => ({
   orderId: null,
   invoiceId: null,
   ...given,
-});
-
-describe('the facts of a payment', () => {
-  it('are those of its first case: omitted facts are not different', () => {
-    requireSameFacts(facts(), {});
-    requireSameFacts(facts(), { saleId: undefined as never, paidAt: new Date(PAID_AT) });
-    requireSameFacts(facts(), facts());
-  });
-
-  it.each<[keyof PaymentFacts, Partial<PaymentFacts>]>([
-    ['paidAmountMinor', { paidAmountMinor: 999n }],
-    ['paidAt', { paidAt: at('01T12:00:01') }],
-    ['paidAt', { paidAt: null }],
-    ['refundWindowDays', { refundWindowDays: 8 }],
-    ['saleId', { saleId: 'other' }],
-    ['orderId', { orderId: 'order' }],
-  ])('cannot be contradicted about %s', (fact, named) => {
-    expect(() => requireSameFacts(facts(), named)).toThrow(
-      expect.objectContaining({
-        reason: 'PAYMENT_FACTS_DIFFER',
-        message: `${fact} differs from the payment's first refund case or dispute`,
-        metadata: { fact },
-      }),
-    );
-  });
 });
 
 describe('the refund window', () => {
@@ -287,12 +260,4 @@ it('a case awaits funding only if it has no other blocker', () => {
   expect(awaits('FUNDING_REQUIRED', [balance])).toBe(true);
   expect(awaits('FUNDING_REQUIRED', [balance, 'KYC_NOT_APPROVED'])).toBe(false);
   expect(awaits('APPROVED_FOR_EXECUTION', ['KYC_NOT_APPROVED'])).toBe(false);
-});
-
-it('each limit is exceeded only beyond its value', () => {
-  const limits = { maxCount24h: 3, maxAmountMinor24h: 1_000n };
-  expect(limitBlockers(400n, { count: 2, amountMinor: 600n }, limits)).toEqual([]);
-  expect(limitBlockers(400n, { count: 3, amountMinor: 600n }, limits)).toEqual(['REFUND_FREQUENCY_24H']);
-  expect(limitBlockers(401n, { count: 2, amountMinor: 600n }, limits)).toEqual(['REFUND_VOLUME_24H']);
-  expect(limitBlockers(401n, { count: 3, amountMinor: 600n }, limits)).toHaveLength(2);
 });

@@ -367,8 +367,9 @@ test('facts that a later case repeats or omits are accepted, any other is report
       for (const fact of named) {
         const differs = String(other[fact]?.valueOf()) !== String(fixed[fact]?.valueOf());
         const rule = expect(() => requireSameFacts(fixed, { ...repeated, [fact]: other[fact] }));
-        if (differs)
-          rule.toThrow(expect.objectContaining({ reason: 'PAYMENT_FACTS_DIFFER', metadata: { fact } }));
+        const message = `${fact} differs from the payment's first refund case or dispute`;
+        const refusal = { reason: 'PAYMENT_FACTS_DIFFER', message, metadata: { fact } };
+        if (differs) rule.toThrow(expect.objectContaining(refusal));
         else rule.not.toThrow();
       }
     }),

@@ -10,11 +10,6 @@ import {
   startExecution,
 } from '../../../services/refunds/execution/refund-execution.ts';
 import {
-  type PaymentFacts,
-  refundWindowExpiresAt,
-  requireRefundable,
-} from '../../../services/refunds/payments/payment-facts.ts';
-import {
   type Change,
   eventsOfStatus,
   isClosed,
@@ -358,37 +353,6 @@ describe('the report on a submission', () => {
     expect(refused).toMatchObject({ refundCase: { status: 'FAILED' }, events: ['refund.failed.v1'] });
     const succeeded = afterRule(processing(), recordOutcome, 'SUCCEEDED', {}, later).refundCase;
     expect(refusal(() => recordOutcome(succeeded, 'REFUSED', {}, later))?.reason).toBe('REFUND_CASE_STATE');
-  });
-});
-
-describe('the payment', () => {
-  const facts: PaymentFacts = {
-    paidAmountMinor: 1000n,
-    paidAt: noon,
-    refundWindowDays: 7,
-    productId: null,
-    saleId: null,
-    orderId: null,
-    invoiceId: null,
-  };
-  const end = new Date('2026-03-09T12:00:00.000Z');
-
-  test('can be refunded up to the last millisecond of its window', () => {
-    expect(refundWindowExpiresAt(facts)).toEqual(end);
-    expect(refusal(() => requireRefundable(facts, 1n, 0n, end))).toBeUndefined();
-    const late = new Date(end.getTime() + 1);
-    expect(refusal(() => requireRefundable(facts, 1n, 0n, late))?.reason).toBe('REFUND_WINDOW_EXPIRED');
-  });
-
-  test('cannot be refunded before it was paid', () => {
-    const early = new Date(noon.getTime() - 1);
-    expect(refusal(() => requireRefundable(facts, 1n, 0n, early))?.reason).toBe('PAID_AT_IN_FUTURE');
-  });
-
-  test('has no window if its time is unknown', () => {
-    expect(refundWindowExpiresAt({ ...facts, paidAt: null })).toBeNull();
-    const atAnyTime = () => requireRefundable({ ...facts, paidAt: null }, 1000n, 0n, new Date('2030-01-01'));
-    expect(refusal(atAnyTime)).toBeUndefined();
   });
 });
 

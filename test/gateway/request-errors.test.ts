@@ -129,7 +129,6 @@ const BODIES: Row[] = [
 ];
 
 const IDEMPOTENCY: Row[] = [
-  ['no key', 'IDEMPOTENCY_KEY_MISSING', SUBSCRIPTIONS, 'Idempotency-Key', { body: creation }],
   [
     'long key',
     'INVALID_REQUEST',

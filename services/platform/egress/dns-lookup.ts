@@ -24,9 +24,9 @@ interface Answer {
 /**
  * Looks up names by DNS only. Unlike getaddrinfo it occupies no thread of the pool, so a hanging DNS server cannot delay
  * other merchants. It ignores the hosts file and search domains.
- * @param servers `address:port` of DNS servers instead of the machine's.
+ * @param servers `address:port` of DNS servers; undefined for the machine's.
  */
-export function createDnsLookup(servers?: readonly string[]): DnsLookup {
+export function createDnsLookup(servers: readonly string[] | undefined): DnsLookup {
   const cache = new Map<string, Answer>();
   const pending = new Map<string, Promise<Answer>>();
   const queryOnce = (name: string) => {

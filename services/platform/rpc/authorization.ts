@@ -1,9 +1,9 @@
 import type { Message } from '@bufbuild/protobuf';
 import type { Interceptor, StreamRequest } from '@connectrpc/connect';
-import { DomainError, permissionDenied } from '../errors.ts';
+import { permissionDenied } from '../errors.ts';
 import type { PersonCheck } from '../people/person-check.ts';
 import { type Caller, callerOf, sessionOf, storeActor } from './call-context.ts';
-import { toConnectError } from './connect-errors.ts';
+import { onTheWire } from './connect-errors.ts';
 import { grantMissing, isRead, missingForStream, missingGrant } from './grants.ts';
 import { personRule } from './person-rules.ts';
 
@@ -79,7 +79,7 @@ async function requireValid(caller: Caller | undefined): Promise<void> {
   try {
     await caller?.requireValid?.();
   } catch (error) {
-    throw error instanceof DomainError ? toConnectError(error) : error;
+    throw onTheWire(error);
   }
 }
 

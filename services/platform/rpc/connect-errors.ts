@@ -1,6 +1,6 @@
 import { Code, ConnectError } from '@connectrpc/connect';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../proto/gen/google/rpc/error_details_pb.js';
-import type { DomainError, ErrorKind } from '../errors.ts';
+import { DomainError, type ErrorKind } from '../errors.ts';
 import { faultsOf } from '../request-faults.ts';
 
 const ERROR_DOMAIN = 'payments';
@@ -46,6 +46,10 @@ export function toConnectError(error: DomainError): ConnectError {
     fieldViolations.length === 0 ? [info] : [info, { desc: BadRequestSchema, value: { fieldViolations } }];
   return new ConnectError(error.message, CODES[error.kind], undefined, details, error);
 }
+
+/** A domain error as it goes over the wire; any other error as it is. */
+export const onTheWire = (error: unknown): unknown =>
+  error instanceof DomainError ? toConnectError(error) : error;
 
 /** The ErrorInfo of a failed call, on either side of the wire; undefined for a failure without one. */
 export function errorInfoOf(error: unknown) {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { ContextValues } from '@connectrpc/connect';
-import { DomainError, unauthenticated } from '../errors.ts';
+import { unauthenticated } from '../errors.ts';
 import type { CertificateCaller, ServiceToken } from '../process/setting-parsers.ts';
 import { type Caller, identifyCall, identifyOrigin, REQUEST_ID_HEADER } from './call-context.ts';
 import { certificateCallers } from './certificate-callers.ts';
-import { toConnectError } from './connect-errors.ts';
+import { onTheWire } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
 import { peerOf } from './peer-certificate.ts';
 import { newRequestId } from './request-id.ts';
@@ -20,12 +20,11 @@ export interface CallerDirectory {
   find(tokenSha256: string): Promise<Caller | undefined>;
 }
 
+/** Reads one header of a call. */
+type Header = (name: string) => string | null | undefined;
+
 /** Identifies the caller of a call on the port by its headers, and stores it in the call's values. */
-export type IdentifyCaller = (
-  method: DescMethod,
-  header: (name: string) => string | null | undefined,
-  values: ContextValues,
-) => Promise<void>;
+export type IdentifyCaller = (method: DescMethod, header: Header, values: ContextValues) => Promise<void>;
 
 /** The sources of callers. */
 export interface CallerSources {
@@ -57,15 +56,19 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
     if (caller) hashes.keep(token, tokenSha256);
     return caller;
   };
+  const identified = async (header: Header, values: ContextValues) => {
+    const authorization = header('authorization') ?? undefined;
+    const peer = authorization === undefined ? peerOf(values) : undefined;
+    return peer ? findByCertificate(peer) : callerOf(authorization ?? '', find);
+  };
   return async (method, header, values) => {
     const requestId = header(REQUEST_ID_HEADER) ?? '';
     const caller =
       requiredGrant(method) === undefined
         ? ANONYMOUS
-        : await domainErrorsOnTheWire(async () => {
-            const authorization = header('authorization') ?? undefined;
-            const peer = authorization === undefined ? peerOf(values) : undefined;
-            return peer ? findByCertificate(peer) : callerOf(authorization ?? '', find);
+        : await identified(header, values).catch((error: unknown) => {
+            // Nothing else maps domain errors before the interceptors run.
+            throw onTheWire(error);
           });
     identifyCall(values, caller, REQUEST_ID.test(requestId) ? requestId : newRequestId());
     identifyOrigin(values, header);
@@ -97,15 +100,6 @@ async function callerOf(
   const caller = await find(token);
   if (!caller) throw invalidToken();
   return caller;
-}
-
-/** Maps domain errors, which nothing else does before the interceptors run. */
-async function domainErrorsOnTheWire<T>(identify: () => Promise<T>): Promise<T> {
-  try {
-    return await identify();
-  } catch (error) {
-    throw error instanceof DomainError ? toConnectError(error) : error;
-  }
 }
 
 export const invalidToken = () =>

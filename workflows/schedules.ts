@@ -23,8 +23,8 @@ interface Schedule {
   readonly catchupWindow: NonNullable<ScheduleOptions['policies']>['catchupWindow'];
 }
 
-const dailyAt = (hour: number, minute: number) => ({
-  calendars: [{ hour, minute }],
+const nightlyAt = (minute: number) => ({
+  calendars: [{ hour: 4, minute }],
   timezone: ACCOUNT_TIME_ZONE,
 });
 
@@ -43,7 +43,7 @@ const SCHEDULES: readonly Schedule[] = [
   {
     scheduleId: nightlyVerification.scheduleId,
     workflowType: nightlyVerification.workflowType,
-    spec: dailyAt(4, 1),
+    spec: nightlyAt(1),
     overlap: ScheduleOverlapPolicy.SKIP,
     catchupWindow: '6 hours',
   },
@@ -51,7 +51,7 @@ const SCHEDULES: readonly Schedule[] = [
   {
     scheduleId: areaCheck.scheduleId,
     workflowType: areaCheck.workflowType,
-    spec: dailyAt(4, 31),
+    spec: nightlyAt(31),
     overlap: ScheduleOverlapPolicy.SKIP,
     catchupWindow: '6 hours',
   },

@@ -19,7 +19,7 @@ import { csvLinks } from '../exports/csv-links.ts';
 import { RELEASE_COLUMNS } from '../exports/list-columns.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, dataTable, link } from '../shell/components.ts';
+import { amountColumn, countColumn, dataTable, link } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
@@ -106,7 +106,7 @@ function fundsTable(view: View, totals: FundsTotals): Html {
   return dataTable<FundsTotals>(
     t.totals,
     [
-      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
+      countColumn(view, t.count, ({ count }) => count),
       amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
       amountColumn(view, amounts.fees, ({ feesAmountMinor }) => feesAmountMinor),
       amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
@@ -186,7 +186,7 @@ function statusTable<Total extends { readonly count: bigint }>(
     t.byStatus,
     [
       { label: t.status, cell: ({ status }) => status },
-      { label: t.count, isNumber: true, cell: ({ count }) => view.format.number(count) },
+      countColumn(view, t.count, ({ count }) => count),
       ...amounts.map(([label], index) =>
         amountColumn<StatusRow>(view, label, ({ amountsMinor }) => amountsMinor[index]!),
       ),

@@ -11,6 +11,7 @@ import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import {
   amountColumn,
   type Column,
+  countColumn,
   dataTable,
   field,
   inputField,
@@ -138,7 +139,7 @@ function saleColumns(view: View, { state }: Filters, products: ProductNames): Co
     { label: t.sale, isFreeText: true, cell: (sale) => namedSale(view, sale, products) },
     { label: t.captured, cell: ({ capturedAt }) => moment(view, capturedAt) },
     { label: t.method, cell: (sale) => methodText(view, sale) },
-    { label: t.installments, isNumber: true, cell: (sale) => view.format.number(sale.installments) },
+    countColumn(view, t.installments, ({ installments }) => installments),
     amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
     amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
     amountColumn(view, amounts.remaining, remainingMinor),

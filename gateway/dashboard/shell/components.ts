@@ -77,6 +77,15 @@ export function amountColumn<Row>(
   return { label, isNumber: true, cell: (row) => money(view, amountMinorOf(row)) };
 }
 
+/** A column of counts. */
+export function countColumn<Row>(
+  view: Pick<PlainView, 'format'>,
+  label: string,
+  countOf: (row: Row) => number | bigint,
+): Column<Row> {
+  return { label, isNumber: true, cell: (row) => view.format.number(countOf(row)) };
+}
+
 /** A list of names and values, without those that have no value. */
 export function details(pairs: readonly (readonly [name: string, value: Html | string | undefined])[]): Html {
   const known = pairs.filter(([, value]) => value !== undefined && value !== '');

@@ -186,7 +186,7 @@ export class Pages {
    * all pages have been registered.
    */
   redirectActionUrls(): void {
-    const pages = new Set(this.registered.filter(({ method }) => method === 'GET').map(({ path }) => path));
+    const pages = this.#pagePaths;
     for (const spec of this.registered) {
       if (pages.has(spec.path)) continue;
       this.#app.get(routeOf(spec), async (request, reply) =>
@@ -195,9 +195,13 @@ export class Pages {
     }
   }
 
+  get #pagePaths(): ReadonlySet<string> {
+    return new Set(this.registered.filter(({ method }) => method === 'GET').map(({ path }) => path));
+  }
+
   /** The URL path of the closest parent page of an action, since an action's URL cannot be opened. */
   #parentPage({ path }: PageSpec, { url }: FastifyRequest): string {
-    const pages = new Set(this.registered.filter(({ method }) => method === 'GET').map((page) => page.path));
+    const pages = this.#pagePaths;
     const route = path.split('/');
     const requested = (url.split('?')[0] ?? '').split('/');
     while (route.length > 1 && !pages.has(route.join('/'))) {

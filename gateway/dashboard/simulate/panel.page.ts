@@ -73,7 +73,8 @@ ${eventsCard(view, eventTypes)}</div>
 ${reachCard(view)}
 <h2>${t.recentCases}</h2>${liveRegion('cases', live.cases)}
 <h2>${t.recentAdvances}</h2>${liveRegion('advances', live.advances)}`;
-  return { title: t.title, body, live, notices: textsFor(view, simulateTexts).done };
+  const status = drafts.sale || drafts.refund ? 422 : 200;
+  return { title: t.title, status, body, live, notices: textsFor(view, simulateTexts).done };
 }
 
 /** The sale that a rejected refund form belongs to. */

@@ -42,10 +42,8 @@ export function openRefundCaseAction(pages: Pages): void {
   const options = { ...IN_SANDBOX, path: '/simulate/refund-cases', form: RefundForm } as const;
   pages.action(options, async (view, { form, key }) => {
     const { requested, faults } = parseForm(view, form);
-    const reject = async (refused: Draft['faults']) => {
-      const panel = await renderPanel(view, { refund: { values: form, faults: refused } });
-      return { ...panel, status: 422 };
-    };
+    const reject = (refused: Draft['faults']) =>
+      renderPanel(view, { refund: { values: form, faults: refused } });
     if (!requested) return reject(faults);
     const saleId = idOf(form.sale_id);
     const paymentIntentId = saleId === undefined ? key : paymentOf(saleId);

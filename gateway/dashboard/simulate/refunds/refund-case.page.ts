@@ -6,7 +6,7 @@ import {
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { blockerList, deadline, stateBadge, stateOf } from '../../refunds/refund-case.components.ts';
 import { refundsTexts } from '../../refunds/refunds.texts.ts';
-import { select } from '../../shell/components.ts';
+import { field, select } from '../../shell/components.ts';
 import { Failure } from '../../shell/failures.ts';
 import { type Html, html } from '../../shell/html.ts';
 import type { Pages } from '../../shell/pages.ts';
@@ -84,7 +84,7 @@ function choiceField(view: View, { name: step }: RefundStep, choice: Choice, sim
   const { blockedBy } = simulated.refundCase;
   // Names repeat across the steps, so ids include the step.
   const control = (name: string, label: string, draw: (attributes: Html) => Html) =>
-    html`<div class="field"><label for="${step}-${name}">${label}</label>${draw(html`id="${step}-${name}" name="${name}"`)}</div>`;
+    field({ name, id: `${step}-${name}`, label }, draw);
   const blockersThat = (present: boolean) =>
     MANUAL_BLOCKERS.filter((blocker) => blockedBy.includes(RefundBlocker[blocker]) === present).map(
       (blocker) => [blocker, blockerNames[blocker]] as const,

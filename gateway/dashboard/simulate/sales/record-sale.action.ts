@@ -28,10 +28,8 @@ const SaleForm = Type.Object({
 export function recordSaleAction(pages: Pages): void {
   pages.action({ ...IN_SANDBOX, path: '/simulate/sales', form: SaleForm }, async (view, { form, key }) => {
     const { sale, faults } = saleOf(view, form);
-    const reject = async (refused: Draft['faults']) => {
-      const panel = await renderPanel(view, { sale: { values: form, faults: refused } });
-      return { ...panel, status: 422 };
-    };
+    const reject = (refused: Draft['faults']) =>
+      renderPanel(view, { sale: { values: form, faults: refused } });
     if (!sale) return reject(faults);
     // The form's key is the sale's id, so that a resubmitted form records one sale.
     const request = { ...sale, idempotencyKey: key, saleId: key };

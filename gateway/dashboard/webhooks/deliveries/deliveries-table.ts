@@ -2,7 +2,7 @@ import type {
   Delivery,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, link, moment, NONE } from '../../shell/components.ts';
+import { countColumn, dataTable, link, moment, NONE } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import type { Endpoints } from '../subscriptions/subscription-reads.ts';
@@ -45,7 +45,7 @@ export function deliveriesTable(
         cell: (delivery) =>
           statusBadge(view, delivery, subscription ?? endpoints?.get(delivery.subscriptionId)),
       },
-      { label: t.attempts, cell: ({ attemptCount }) => view.format.number(attemptCount), isNumber: true },
+      countColumn(view, t.attempts, ({ attemptCount }) => attemptCount),
       { label: t.answer, cell: (delivery) => lastAnswer(view, delivery) },
       {
         label: t.next,

@@ -66,10 +66,10 @@ export function latencyText(view: PlainView, attempt: Attempt | undefined): stri
 }
 
 /** A due time with its distance from now, in whole minutes: finer steps would update the live region every second. */
-export function dueText(view: PlainView, at: Timestamp, now: Date = new Date()): Html {
+export function dueText(view: PlainView, at: Timestamp): Html {
   const t = textsFor(view, deliveriesTexts);
-  const left = timestampMs(at) - now.getTime();
-  const relative = left <= 0 ? t.due : left < MINUTE_MS ? t.soon : view.format.relative(at, now);
+  const left = timestampMs(at) - Date.now();
+  const relative = left <= 0 ? t.due : left < MINUTE_MS ? t.soon : view.format.relative(at);
   return html`<span>${moment(view, at)} <span class="soft">(${relative})</span></span>`;
 }
 

@@ -10,6 +10,7 @@ import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import {
   badge,
   confirmForm,
+  countColumn,
   dataTable,
   details,
   link,
@@ -99,11 +100,7 @@ function resendsTable(view: View, resends: readonly Resend[], endpoints: Endpoin
       { label: t.endpoint, isFreeText: true, cell: (resend) => endpointLink(view, resend, endpoints) },
       { label: t.state, cell: (resend) => stateBadge(view, resend) },
       { label: t.progress, cell: (resend) => progressText(view, resend), isNumber: true },
-      {
-        label: t.counts.exhausted,
-        cell: ({ exhaustedCount }) => view.format.number(exhaustedCount),
-        isNumber: true,
-      },
+      countColumn(view, t.counts.exhausted, ({ exhaustedCount }) => exhaustedCount),
     ],
     resends,
     t.none,

@@ -50,10 +50,7 @@ export function editSubscriptionPages(pages: Pages): void {
     const [subscription, catalog] = await read(view, params.subscriptionId!);
     const { typed, names } = typedOf(form, catalog);
     const { etag } = form;
-    const reject = (fault: CreationFault) => ({
-      ...editPage(view, { subscription, catalog, typed, etag, fault }),
-      status: fault.status,
-    });
+    const reject = (fault: CreationFault) => editPage(view, { subscription, catalog, typed, etag, fault });
     const incomplete = incompleteFault(view, typed.url, names);
     if (incomplete) return reject(incomplete);
     try {
@@ -65,16 +62,8 @@ export function editSubscriptionPages(pages: Pages): void {
     } catch (error) {
       if (reasonOf(error) === 'WEBHOOK_SUBSCRIPTION_CHANGED') {
         const [current] = await read(view, params.subscriptionId!);
-        return {
-          ...editPage(view, {
-            subscription: current,
-            catalog,
-            typed,
-            etag: current.etag,
-            isConflict: true,
-          }),
-          status: CONFLICT,
-        };
+        const shown = { subscription: current, etag: current.etag };
+        return { ...editPage(view, { ...shown, catalog, typed, isConflict: true }), status: CONFLICT };
       }
       const fault = creationFault(view, error, typed.url);
       if (!fault) throw error;
@@ -113,6 +102,7 @@ ${subscriptionFields(view, catalog, typed, fault)}
   const { id } = subscription;
   return {
     title: t.title,
+    ...(fault && { status: fault.status }),
     body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription))}
 ${fault?.general ? notice('bad', fault.general) : nothing}
 ${isConflict ? conflict(view, subscription) : nothing}

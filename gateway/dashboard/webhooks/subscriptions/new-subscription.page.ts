@@ -33,10 +33,7 @@ export function newSubscriptionPages(pages: Pages, config: DashboardConfig): voi
   pages.action({ ...SPEC, form: SubscriptionForm }, async (view, { form, key }) => {
     const catalog = await eventTypes(view);
     const { typed, names } = typedOf(form, catalog);
-    const reject = (fault: CreationFault) => ({
-      ...newSubscriptionPage(view, config, { catalog, typed, fault }),
-      status: fault.status,
-    });
+    const reject = (fault: CreationFault) => newSubscriptionPage(view, config, { catalog, typed, fault });
     const incomplete = incompleteFault(view, typed.url, names);
     if (incomplete) return reject(incomplete);
     try {
@@ -68,6 +65,7 @@ function newSubscriptionPage(
 ${egressAddresses(view, config)}`;
   return {
     title: t.title,
+    ...(fault && { status: fault.status }),
     body: html`${breadcrumbs(view, 'webhooks')}
 ${webhookGuide(view, 'deliveries')}
 ${fault?.general ? notice('bad', fault.general) : nothing}

@@ -5,7 +5,7 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { dataTable, moment, pageParameter, pager } from '../../shell/components.ts';
+import { countColumn, dataTable, moment, pageParameter, pager } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
@@ -65,11 +65,7 @@ function subscriptionTable(view: View, subscriptions: readonly WebhookSubscripti
         cell: (subscription) =>
           html`<div>${stateBadges(view, subscription)}${troubleOf(view, subscription)}</div>`,
       },
-      {
-        label: t.eventTypes,
-        isNumber: true,
-        cell: ({ eventTypes }) => view.format.number(eventTypes.length),
-      },
+      countColumn(view, t.eventTypes, ({ eventTypes }) => eventTypes.length),
       { label: t.created, cell: ({ createdAt }) => moment(view, createdAt) },
     ],
     subscriptions,

@@ -15,7 +15,7 @@ import {
   rpcPage,
   type TrueRow,
 } from '../../support/list-walk.ts';
-import { refundsOf, type Way } from './refund-case-fixture.ts';
+import { refundsOf } from './refund-case-fixture.ts';
 
 const ORDERS = [randomUUID(), randomUUID()];
 const PAYMENTS = [randomUUID(), randomUUID(), randomUUID()];
@@ -23,7 +23,7 @@ const AT_PROVIDER = 'D60701190202611300230abcdefghijk';
 const START_MS = Date.now() - 3_600_000;
 
 /** The list of refund cases, for the list suite. */
-export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): ListSubject {
+export function refundCaseList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
@@ -40,7 +40,7 @@ export function refundCaseList(harness: TestHarness, way: Way = 'inProcess'): Li
         payment_intent_id as "paymentIntentId", provider_refund_id as "providerRefundId"
       from refunds.refund_case where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
-      const { refunds, write, open, start, debit } = refundsOf(harness, way, tenant);
+      const { refunds, write, open, start, debit } = refundsOf(harness, 'inProcess', tenant);
       let opened = 0;
       return {
         tenant,

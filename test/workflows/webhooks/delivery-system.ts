@@ -74,7 +74,8 @@ export class DeliverySystem {
     return this.calls.get(rpc) ?? 0;
   }
 
-  async subscriber(tenant: TestTenant = newTenant(Environment.TEST)): Promise<Subscriber> {
+  async subscriber(): Promise<Subscriber> {
+    const tenant = newTenant(Environment.TEST);
     const { id: subscriptionId, endpoint } = await this.webhooks.subscribed(tenant);
     return { tenant, subscriptionId, endpoint };
   }

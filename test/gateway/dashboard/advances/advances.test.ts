@@ -16,10 +16,10 @@ beforeAll(async () => {
 type RecordedAnswer = NonNullable<MessageInitShape<typeof RecordPayoutAnswerRequestSchema>['answer']>;
 
 /** Requests of the past, in 2020. */
-async function oldMerchant(role = Role.VIEWER) {
+async function oldMerchant() {
   const caller = await advancesCaller(fixture.transport);
   const { merchantId } = caller.funds.tenant;
-  const visitor = await fixture.signIn({ [merchantId]: role });
+  const visitor = await fixture.signIn({ [merchantId]: Role.VIEWER });
   const request = async () => caller.request((await caller.quote({ maxAmountMinor: 5_000n })).id);
   return { ...caller, requestOne: request, merchantId, visitor, home: `/live/${merchantId}/advances` };
 }

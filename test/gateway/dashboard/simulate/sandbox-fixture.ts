@@ -17,12 +17,9 @@ export interface SandboxFixture {
 }
 
 /** A developer of a new merchant, at the panel. */
-export async function sandboxFixture(
-  fixture: SharedDashboard,
-  role: Role = Role.DEVELOPER,
-): Promise<SandboxFixture> {
+export async function sandboxFixture(fixture: SharedDashboard): Promise<SandboxFixture> {
   const merchantId = randomUUID();
-  const visitor = await fixture.signIn({ [merchantId]: role });
+  const visitor = await fixture.signIn({ [merchantId]: Role.DEVELOPER });
   const home = `/sandbox/${merchantId}`;
   return {
     visitor,

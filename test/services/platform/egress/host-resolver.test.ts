@@ -11,9 +11,9 @@ function urlOf(guard: DisposableGuard, text: string): WebhookUrl {
   return check.url;
 }
 
-async function checkWithDns(answer: DnsAnswer, settings = {}) {
+async function checkWithDns(answer: DnsAnswer) {
   await using dns = await startDnsResponder(() => answer);
-  await using guard = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server], ...settings });
+  await using guard = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server] });
   return await guard.checkHost(urlOf(guard, 'https://hooks.example.com/'));
 }
 

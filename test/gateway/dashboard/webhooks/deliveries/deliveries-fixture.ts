@@ -31,10 +31,8 @@ export interface DeliveriesFixture extends DashboardFixture {
 }
 
 /** Dashboard and services that own no lanes: attempts are recorded by the tests. */
-export async function startDeliveriesFixture(
-  overrides: Record<string, string> = {},
-): Promise<DeliveriesFixture> {
-  const fixture = await startDashboardFixture(overrides);
+export async function startDeliveriesFixture(): Promise<DeliveriesFixture> {
+  const fixture = await startDashboardFixture();
   const webhooks = resendFixture(fixture.harness, fixture.transport);
   const attempts = await openAttemptRecords(fixture.harness);
   const subscribed: DeliveriesFixture['subscribed'] = async (tenant, url) => {

@@ -45,10 +45,6 @@ The amount is deducted from your next releases. The open debts, and where they c
 export function debtsMail(owedMinor: bigint, { language, merchant, merchantUrl }: Addressee) {
   const t = texts[language];
   const owed = formatMoney(language, owedMinor);
-  const facts = {
-    merchant,
-    owed,
-    link: `${merchantUrl}/funds`,
-  };
-  return { subject: t.subject(merchant), text: t.text(facts) };
+  const link = `${merchantUrl}/funds`;
+  return { subject: t.subject(merchant), text: t.text({ merchant, owed, link }) };
 }

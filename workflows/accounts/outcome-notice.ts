@@ -167,12 +167,5 @@ export async function findHeldFunds(
 ): Promise<OutcomeSubject | undefined> {
   const happenedAt = await lastOpenBlockAt(funds, tenant, BlockReason.KYC_PENDING);
   if (!happenedAt) return undefined;
-  const amountMinor = undefined;
-  return {
-    kind: 'FUNDS_HELD',
-    outcome: 'FUNDS_HELD',
-    amountMinor,
-    path: 'funds',
-    happenedAt,
-  };
+  return { kind: 'FUNDS_HELD', outcome: 'FUNDS_HELD', amountMinor: undefined, path: 'funds', happenedAt };
 }

@@ -1,6 +1,7 @@
 import { log } from '@temporalio/activity';
+import type { RecordKey } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import type { AreaDifference, Candidate, ComparisonName, RecordKey } from './area-check.contract.ts';
+import type { AreaDifference, Candidate, ComparisonName } from './area-check.contract.ts';
 import { areaCheckEnd, areaDifferences } from './area-check-metrics.ts';
 import { type AreaCheckClients, areaComparisons } from './area-comparisons.ts';
 

@@ -1,4 +1,4 @@
-import type { Tenant } from '../../services/platform/tenant.ts';
+import type { RecordKey } from '../../services/platform/tenant.ts';
 
 export const workflowType = 'checkAreas';
 
@@ -33,11 +33,6 @@ export const AREA_RULES = [
   'PAYOUT_MISSING',
 ] as const;
 export type AreaRule = (typeof AREA_RULES)[number];
-
-/** A refund case, dispute or advance request; also its position in the order of a scan. */
-export interface RecordKey extends Tenant {
-  readonly id: string;
-}
 
 /** A rule that two areas break at a record. */
 export interface Finding {

@@ -18,8 +18,8 @@ import {
   type RefundCaseService,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../services/platform/enum-name.ts';
-import { type Tenant, tenantFields, tenantOf } from '../../services/platform/tenant.ts';
-import type { ComparisonName, Finding, RecordKey } from './area-check.contract.ts';
+import { type RecordKey, type Tenant, tenantFields, tenantOf } from '../../services/platform/tenant.ts';
+import type { ComparisonName, Finding } from './area-check.contract.ts';
 import {
   type AdvanceState,
   checkAdvance,

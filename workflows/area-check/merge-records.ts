@@ -1,4 +1,4 @@
-import type { RecordKey } from './area-check.contract.ts';
+import type { RecordKey } from '../../services/platform/tenant.ts';
 
 /** A page of a scan, ascending by merchant, environment and id; records of one key are on the same page. */
 export interface RecordPage<R extends RecordKey> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { RecordKey } from '../../../workflows/area-check/area-check.contract.ts';
+import type { RecordKey } from '../../../services/platform/tenant.ts';
 import { compareKeys, mergeRecords, type ReadPage } from '../../../workflows/area-check/merge-records.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 

@@ -134,10 +134,13 @@ async function readLostElsewhere(
 function summary(view: View, { refundCase, disputes, lostElsewhere }: CaseDetails): Html {
   const t = textsFor(view, refundsTexts);
   const state = stateOf(refundCase);
-  const awaitsResponse = disputes.some((dispute) => disputeStateOf(dispute) === 'NEEDS_RESPONSE');
-  const next = state === 'SERVICE_REVIEW' && awaitsResponse ? t.nextDisputed : t.next[state];
+  const awaiting = disputes.find((dispute) => disputeStateOf(dispute) === 'NEEDS_RESPONSE');
+  const [next, way] =
+    state === 'SERVICE_REVIEW' && awaiting
+      ? [t.nextDisputed, link(view, `/disputes/${awaiting.id}`, t.toDispute)]
+      : [t.next[state], state === 'FUNDING_REQUIRED' ? link(view, '/funds', t.toBalance) : nothing];
   return html`<div class="cards">
-<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next}</p>${lostElsewhere.map(
+<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next} ${way}</p>${lostElsewhere.map(
     ({ id }) => html`<p>${link(view, `/disputes/${id}`, t.lostElsewhere)} ${t.lostElsewhereNext}</p>`,
   )}</section>
 <section class="card"><h2>${t.deadline}</h2><p>${deadline(view, refundCase)}</p></section>

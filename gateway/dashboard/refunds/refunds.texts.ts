@@ -52,6 +52,8 @@ export const refundsTexts = {
     lostElsewhereNext:
       'Se o que restou da venda for menos que este reembolso, ele não será executado, qualquer que seja o saldo, e nossa equipe o cancelará.',
     nextDisputed: 'Uma disputa deste pagamento aguarda sua resposta. O caso é decidido depois dela.',
+    toDispute: 'Ver a disputa',
+    toBalance: 'Ver saldo e débitos',
     initiators: { CUSTOMER: 'Cliente', MERCHANT: 'Empresa' },
     blockerNames: {
       INSUFFICIENT_AVAILABLE_BALANCE: 'Saldo insuficiente',
@@ -132,6 +134,8 @@ export const refundsTexts = {
     lostElsewhereNext:
       'If less of the sale is left than this refund, it will not be executed, whatever your balance, and our team will cancel it.',
     nextDisputed: 'A dispute of this payment awaits your response. The case is decided after the dispute.',
+    toDispute: 'View the dispute',
+    toBalance: 'View balance and debts',
     initiators: { CUSTOMER: 'Customer', MERCHANT: 'Merchant' },
     blockerNames: {
       INSUFFICIENT_AVAILABLE_BALANCE: 'Insufficient balance',

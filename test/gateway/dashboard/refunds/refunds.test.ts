@@ -177,13 +177,14 @@ it('asks for the response to a dispute while a case is reviewed, and says when n
   const { visitor, list, open, refunds, write } = await merchant();
   const { id: refundCaseId, paymentIntentId } = await open();
   await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
-  const status = async () =>
-    (await visitor.get(`${list}/${refundCaseId}`)).document.querySelector('.card')!.text;
+  const card = async () => (await visitor.get(`${list}/${refundCaseId}`)).document.querySelector('.card')!;
+  const status = async () => (await card()).text;
   const nothingNeeded = 'There is nothing you need to do';
   expect(await status()).toContain(nothingNeeded);
   const disputeId = randomUUID();
   await refunds.openDispute({ ...write(), disputeId, paymentIntentId });
   expect(await status()).toContain('A dispute of this payment awaits your response');
+  expect((await card()).querySelector('a')!.getAttribute('href')).toContain(`/disputes/${disputeId}`);
   await refunds.respondToDispute({ ...write(), disputeId, text: 'Delivered.' });
   expect(await status()).toContain(nothingNeeded);
 });
@@ -236,9 +237,11 @@ it('says that a refund may not be executed because a dispute of another payment 
   expect((await status()).text).not.toContain('was lost');
   const disputeId = await lose(randomUUID());
   expect((await status()).text).toContain('A dispute of another payment of this sale was lost.');
-  expect((await status()).querySelector('a')!.getAttribute('href')).toMatch(
-    new RegExp(`/disputes/${disputeId}$`),
-  );
+  const links = (await status()).querySelectorAll('a').map((link) => link.getAttribute('href'));
+  expect(links).toEqual([
+    list.replace(/refunds$/, 'funds'),
+    list.replace(/refunds$/, `disputes/${disputeId}`),
+  ]);
   await refunds.reverseDispute({ ...write(), disputeId });
   expect((await status()).text).not.toContain('was lost');
 });

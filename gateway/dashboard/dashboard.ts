@@ -82,7 +82,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   });
   limitAddresses(app, config);
   const accounts = createClient(AccountService, transport);
-  const guard = new SessionGuard(accounts);
+  const guard = new SessionGuard(accounts, config);
   handleFailures(app, guard);
   await app.register(files, {
     root: fileURLToPath(new URL('assets', import.meta.url)),

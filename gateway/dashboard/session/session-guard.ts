@@ -2,6 +2,7 @@ import type { Client } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { unauthenticated } from '../../../services/platform/errors.ts';
+import type { Config } from '../../../services/platform/process/config.ts';
 import { toConnectError } from '../../../services/platform/rpc/connect-errors.ts';
 import { callFor } from '../../clients.ts';
 import { reasonOf } from '../shell/failures.ts';
@@ -20,9 +21,11 @@ const SESSION_ERRORS: readonly unknown[] = ['SESSION_INVALID', 'SESSION_EXPIRED'
 /** Finds the person behind a session cookie, and redirects requests without a session to sign-in. */
 export class SessionGuard {
   readonly #accounts: Client<typeof AccountService>;
+  readonly #support: string | undefined;
 
-  constructor(accounts: Client<typeof AccountService>) {
+  constructor(accounts: Client<typeof AccountService>, config: Pick<Config, 'SUPPORT_CONTACT'>) {
     this.#accounts = accounts;
+    this.#support = config.SUPPORT_CONTACT;
   }
 
   /**
@@ -91,7 +94,8 @@ export class SessionGuard {
   plainViewOf(request: FastifyRequest): PlainView {
     const language = languageOf(request);
     const url = request.method === 'POST' ? (referrerPathOf(request) ?? '/') : request.url;
-    return { language, format: formatOf(language), person: request.person ?? undefined, url };
+    const person = request.person ?? undefined;
+    return { language, format: formatOf(language), person, url, support: this.#support };
   }
 }
 

@@ -35,6 +35,7 @@ export const layoutTexts = {
     breadcrumbs: 'Onde você está',
     copy: 'Copiar',
     copied: 'Copiado',
+    support: 'Suporte:',
   },
   en: {
     product: 'Payments',
@@ -72,5 +73,6 @@ export const layoutTexts = {
     breadcrumbs: 'Breadcrumbs',
     copy: 'Copy',
     copied: 'Copied',
+    support: 'Support:',
   },
 };

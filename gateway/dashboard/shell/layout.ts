@@ -81,6 +81,7 @@ ${notice(view, page)}
 <h1>${page.title}</h1>
 ${page.body}
 </main>
+${supportContact(view)}
 </body>
 </html>`;
 }
@@ -105,6 +106,16 @@ ${
 </div>
 </details>
 </header>`;
+}
+
+/** Texts on pages say to contact the support: here is how. */
+function supportContact(view: PlainView): Html {
+  const { support } = view;
+  if (support === undefined) return nothing;
+  const [address, text] = support.startsWith('https:')
+    ? [support, new URL(support).host]
+    : [`mailto:${support}`, support];
+  return html`<footer class="support">${textsFor(view, layoutTexts).support} <a href="${address}" rel="noreferrer">${text}</a></footer>`;
 }
 
 /** Names the environment, never by color alone. */

@@ -36,6 +36,8 @@ export interface PlainView {
   readonly person: Person | undefined;
   /** Path and query of the requested page; for a form, of the page that it is on. */
   readonly url: string;
+  /** The email address or https URL of the support; undefined if it is not configured. */
+  readonly support: string | undefined;
 }
 
 /** What a merchant's page is rendered from. */

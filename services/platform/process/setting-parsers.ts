@@ -116,6 +116,13 @@ export const issuerUrl: Parser<string> = (value) => {
   return value;
 };
 
+/** An email address or an https URL, unchanged. */
+export const contact: Parser<string> = (value) => {
+  if (!/^[^\s@?&]+@[^\s@?&]+$/.test(value) && URL.parse(value)?.protocol !== 'https:')
+    throw new Error('must be an email address or an https URL');
+  return value;
+};
+
 /** The URL of a mail server. It may contain a password, so errors do not repeat it. */
 export const smtpUrl: Parser<string> = (value) => {
   const parsed = URL.parse(value);

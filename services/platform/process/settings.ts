@@ -3,6 +3,7 @@ import {
   boolean,
   certificateCallers,
   certificateFile,
+  contact,
   duration,
   durationFrom,
   durations,
@@ -253,6 +254,11 @@ export const SETTINGS = {
     'smtp(s)://user:password@host:port for mail to merchants; without it, no mail is sent',
   ),
   MAIL_FROM: setting(text, 'Merchant Payments <payments@localhost>', 'sender of mail to merchants'),
+  SUPPORT_CONTACT: setting(
+    optional(contact),
+    '',
+    'email address or https URL of your support, shown on every page of the dashboard; empty: not shown',
+  ),
   WEBHOOK_EGRESS_ADDRESSES: setting(
     addressBlocks,
     '',

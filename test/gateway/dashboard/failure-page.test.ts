@@ -38,6 +38,20 @@ test.for([
   expect(await linksFor(path.startsWith('https:') ? path : `${fixture.baseUrl}${path}`)).toEqual(['/']);
 });
 
+test.for([
+  ['help@pay.example', 'mailto:help@pay.example', 'help@pay.example'],
+  ['https://help.pay.example/merchants', 'https://help.pay.example/merchants', 'help.pay.example'],
+  ['', undefined, undefined],
+])('a page ends with the support contact %j, if there is one', async ([contact, address, text]) => {
+  const config = testConfig({ OIDC_ISSUER: 'https://issuer.invalid', SUPPORT_CONTACT: contact! });
+  const { transport } = fixture;
+  const dashboard = await createDashboard({ config, transport, logger: createLogger('fatal') });
+  const { body } = await dashboard.inject({ url: '/nowhere' });
+  const link = parse(body).querySelector('footer a');
+  expect([link?.getAttribute('href'), link?.text]).toEqual([address, text]);
+  await dashboard.close();
+});
+
 test('a form whose effect is unknown says how to find out, counts as failed, and has one effect when it is sent again', async () => {
   const merchant = randomUUID();
   const { token } = await fixture.signIn({ [merchant]: Role.DEVELOPER });

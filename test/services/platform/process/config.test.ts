@@ -95,6 +95,7 @@ test.each([
   // No date that far from now can be stored.
   ['MERCHANT_REVIEW_PERIOD', '999999999d', 'must be at most 36500d'],
   ['SERVICES_URL', 'services:8082', 'must be an http or https URL'],
+  ['SUPPORT_CONTACT', 'javascript:alert(1)', 'must be an email address or an https URL'],
   ['TEMPORAL_ADDRESS', 'https://temporal:7233', 'must be host:port such as localhost:7233'],
   ['TEMPORAL_ADDRESS', 'temporal:99999', 'must be host:port such as localhost:7233'],
   [

@@ -21,6 +21,7 @@ const viewIn = (language: (typeof LANGUAGES)[number]) => ({
   format: formatOf(language),
   person: undefined,
   url: '/',
+  support: undefined,
 });
 
 test.each(LANGUAGES)('every error of a subscription is a readable sentence in %s', (language) => {

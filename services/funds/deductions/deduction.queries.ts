@@ -18,6 +18,7 @@ export interface DeductionReadRow {
   restored_minor: bigint;
   canceled_debt_minor: bigint;
   reversed_at: Timestamp | null;
+  reason: string | null;
 }
 
 /** What the lost blocks of a source held, and its deduction; no row without either. */
@@ -31,7 +32,7 @@ export const selectDeduction = prepareRead<Tenant & { readonly sourceId: string 
              coalesce(deduction.open_debt_minor, 0) as open_debt_minor,
              least(lost.closed_at, posted.deducted_at, deduction.occurred_at) as occurred_at,
              posted.restored_minor::bigint as restored_minor,
-             coalesce(deduction.canceled_debt_minor, 0) as canceled_debt_minor, deduction.reversed_at
+             coalesce(deduction.canceled_debt_minor, 0) as canceled_debt_minor, deduction.reversed_at, deduction.reason
         from (select min(closed_at) as closed_at from funds.block
                where ${ofTenant} and reason = 'HOLD_OR_DISPUTE' and outcome in ('CONSUMED', 'REVERSED')) as lost
        cross join (select coalesce(sum(amount_minor) filter (where kind = 'CONSUMPTION'), 0) as consumed_minor,
@@ -40,8 +41,8 @@ export const selectDeduction = prepareRead<Tenant & { readonly sourceId: string 
                           coalesce(sum(amount_minor)
                             filter (where kind in ('DEDUCTION_REVERSAL', 'CONSUMPTION_REVERSAL')), 0) as restored_minor
                      from funds.posting where ${ofTenant}) as posted
-        left join (select amount_minor, open_debt_minor, occurred_at, canceled_debt_minor, reversed_at from funds.deduction
-                    where ${ofTenant}) as deduction on true
+        left join (select amount_minor, open_debt_minor, occurred_at, canceled_debt_minor, reversed_at, reason
+                     from funds.deduction where ${ofTenant}) as deduction on true
        where lost.closed_at is not null or deduction.occurred_at is not null`.compile(db);
   },
 );

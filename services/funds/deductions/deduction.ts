@@ -12,7 +12,7 @@ export interface Deduction {
   /** The sale whose installments are used first. */
   readonly saleId: string | undefined;
   readonly amountMinor: bigint;
-  /** Why, for the merchant. The first reason for the source stays. */
+  /** Why, for the merchant; added to earlier reasons for the source. */
   readonly reason?: string | undefined;
 }
 
@@ -39,7 +39,7 @@ export async function deductFrom(
     }
     earlier.amountMinor += amountMinor;
     earlier.openDebtMinor += missingMinor;
-    earlier.reason ??= reason ?? null;
+    earlier.reason = reasonsOf(earlier.reason, reason);
   } else {
     const openDebtMinor = missingMinor;
     tx.create(DeductionEntity, {
@@ -58,6 +58,18 @@ export async function deductFrom(
   await account.store(allocationChange(deducted, allocations, account.at));
   if (missingMinor > 0n) await notifyIfUncovered(tx, account);
   return missingMinor;
+}
+
+const REASON_SEPARATOR = '; ';
+/** A caller that raises a deduction again and again does not make its reasons ever longer. */
+const MAX_REASONS_LENGTH = 1_000;
+
+/** The reasons for a source so far and one more, each once. */
+function reasonsOf(earlier: string | null, reason: string | undefined): string | null {
+  if (earlier === null || reason === undefined) return earlier ?? reason ?? null;
+  if (earlier.split(REASON_SEPARATOR).includes(reason)) return earlier;
+  const all = `${earlier}${REASON_SEPARATOR}${reason}`;
+  return all.length <= MAX_REASONS_LENGTH ? all : earlier;
 }
 
 /** Mails the merchant's staff if the balance does not cover the debts. */

@@ -23,5 +23,6 @@ export async function getDeduction(
     restoredAmountMinor: row.restored_minor,
     canceledDebtAmountMinor: row.canceled_debt_minor,
     reversedAt: row.reversed_at ?? undefined,
+    ...(row.reason !== null && { reason: row.reason }),
   };
 }

@@ -118,6 +118,9 @@ it('returns the reason of a deduction with all that it moves and with its debt, 
   await expectRefusal(changed, Code.AlreadyExists, 'IDEMPOTENCY_KEY_REUSED');
   const raised = { ...write('2020-06-03'), sourceId, amountMinor: 100n, raise: true, reason: 'Another' };
   await client.applyDeduction(raised);
+  await client.applyDeduction({ ...raised, ...write('2020-06-03'), amountMinor: 110n });
+  const { reason: reasonOfBoth } = await client.getDeduction({ ...tenant, sourceId });
+  expect(reasonOfBoth).toBe('Chargeback fee <July>; Another');
   await client.applyDeduction({ ...write('2020-06-03'), sourceId: randomUUID(), amountMinor: 7n });
   const others = [
     fundsCaller(harness.transports.inProcess, { ...tenant, environment: Environment.TEST }),
@@ -130,10 +133,11 @@ it('returns the reason of a deduction with all that it moves and with its debt, 
     expect((await listed(other)).movements.map(({ reason }) => reason)).toEqual([undefined]);
   }
   const { debts } = await client.listDebts(tenant);
-  expect(debts.map(({ reason }) => reason)).toEqual([deduction.reason, undefined]);
+  expect(debts.map(({ reason }) => reason)).toEqual([reasonOfBoth, undefined]);
   await caller.sell({ on: '2020-06-04', gross: 50n });
   await client.reverseDeduction({ ...write('2020-06-05'), sourceId });
   const reasons = [
+    'DEDUCTION',
     'DEDUCTION',
     'DEDUCTION',
     'DEDUCTION without',
@@ -142,8 +146,8 @@ it('returns the reason of a deduction with all that it moves and with its debt, 
     'DEDUCTION_REVERSAL',
   ];
   const seen = ({ kind, reason }: Movement) =>
-    MovementKind[kind] + (reason === deduction.reason ? '' : ` ${reason ?? 'without'}`);
-  expect((await listed(caller)).movements.map(seen).slice(0, 6)).toEqual(reasons);
+    MovementKind[kind] + (reason === reasonOfBoth ? '' : ` ${reason ?? 'without'}`);
+  expect((await listed(caller)).movements.map(seen).slice(0, 7)).toEqual(reasons);
   await expectStatement(caller);
   for (const reason of ['', 'x'.repeat(201)]) {
     const refused = client.applyDeduction({ ...write(), sourceId: randomUUID(), amountMinor: 1n, reason });

@@ -1088,6 +1088,13 @@ export declare type GetDeductionResponse = Message<"payments.funds.v1.GetDeducti
    * @generated from field: int64 canceled_debt_amount_minor = 7;
    */
   canceledDebtAmountMinor: bigint;
+
+  /**
+   * Why the amount was deducted, as given to ApplyDeduction.
+   *
+   * @generated from field: optional string reason = 8;
+   */
+  reason?: string | undefined;
 };
 
 /**
@@ -2738,8 +2745,8 @@ export declare type ApplyDeductionRequest = Message<"payments.funds.v1.ApplyDedu
   raise: boolean;
 
   /**
-   * Why the amount is deducted, for the merchant: shown on the statement and with the debt. The first reason for a source
-   * stays, also when the deduction is raised.
+   * Why the amount is deducted, for the merchant: shown on the statement and with the debt. When a deduction is
+   * raised, another reason is added to the earlier ones, after a semicolon, as long as all are at most 1000 characters.
    *
    * @generated from field: optional string reason = 9;
    */

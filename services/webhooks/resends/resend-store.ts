@@ -8,8 +8,20 @@ const MAX_RUNNING = 10;
 /** NOT_FOUND (RESEND_NOT_FOUND): the merchant has no such resend in this environment. */
 export const resendNotFound = () => notFound('RESEND_NOT_FOUND', 'the resend does not exist');
 
-/** The resend, locked until the transaction ends. NOT_FOUND (RESEND_NOT_FOUND). */
+/** Its target never changes, so it is read without a lock. */
+const LOCK_TARGET = `
+select from webhooks.subscription s
+ where s.merchant_id = :merchantId and s.environment = :environment
+   and s.id = (select subscription_id from webhooks.resend r
+                where r.merchant_id = :merchantId and r.environment = :environment and r.id = :id)
+   for key share`;
+
+/**
+ * The resend, locked until the transaction ends. Locks the subscription that it is for first, like a disable, which ends
+ * its resends. NOT_FOUND (RESEND_NOT_FOUND).
+ */
 export async function lockResend(tx: TenantTransaction, id: string): Promise<ResendRow> {
+  await tx.execute(LOCK_TARGET, { id });
   const resend = await tx.lockOne(ResendEntity, { id });
   if (!resend) throw resendNotFound();
   return resend;

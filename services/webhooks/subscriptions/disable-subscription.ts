@@ -1,3 +1,4 @@
+import { MAX } from 'uuid';
 import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { cancelOpenDeliveries } from '../deliveries/cancel-open-deliveries.ts';
@@ -27,6 +28,11 @@ select least(
     where merchant_id = :merchantId and environment = :environment and state = 'RUNNING' and subscription_id = :id)
 ) as position`;
 
+/** A resend of the subscription makes no more deliveries, also if it is soon reactivated: they count as missed. */
+const CUT_OFF_RESENDS = `
+update webhooks.resend set after_event_id = '${MAX}'
+ where merchant_id = :merchantId and environment = :environment and state = 'RUNNING' and subscription_id = :id`;
+
 /**
  * Disables a subscription. Its generation rises, so that outcomes of attempts in flight change nothing. Cancels up to a
  * thousand open deliveries with their workflows; the others are no longer sent, and `cancelBacklog` and maintenance
@@ -55,6 +61,7 @@ export async function disableSubscription(
     );
   }
   await tx.flush();
+  await tx.execute(CUT_OFF_RESENDS, { id: subscription.id });
   await cancelOpenDeliveries(tx, 'subscription_id', subscription.id);
 }
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant } from '../../support/harness.ts';
+import { newKey, newTenant } from '../../support/harness.ts';
 import { openSession } from '../../support/sql.ts';
 import { answered, startWebhooks } from './attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
@@ -173,6 +173,18 @@ describe('a resend in progress', () => {
     expect((await fixture.madeOf(id)).map(({ status }) => status)).toEqual(['HELD', 'HELD', 'HELD']);
     expect(await fixture.deliverAll()).toEqual([]);
     await fixture.cancel(tenant, id);
+  });
+
+  it('creates no more after its subscription was disabled, even if that is reactivated at once', async () => {
+    const tenant = newTenant();
+    const { id, subscriptionId } = await fixture.begun(tenant, 5);
+    await fixture.goOn(id, 2);
+    await fixture.disable(tenant, subscriptionId);
+    const named = { ...tenant, subscriptionId, idempotencyKey: newKey() };
+    await fixture.subscriptions.reactivateWebhookSubscription(named);
+    const counts = { madeCount: 2n, canceledCount: 2n };
+    expect(await fixture.goOn(id)).toMatchObject({ more: false, resend: { state: COMPLETED, ...counts } });
+    await fixture.deliverAll();
   });
 
   it('creates no more once its subscription is disabled, and completes with the rest canceled', async () => {

@@ -737,7 +737,7 @@ export interface webhooks {
         put?: never;
         /**
          * webhook.ping.v1
-         * @description Sent to a subscription when it is created or reactivated. You cannot subscribe to it.
+         * @description Sent to a subscription when it is created or reactivated, when its URL changes, and as a test event. You cannot subscribe to it.
          */
         post: operations["onWebhookPingV1"];
         delete?: never;
@@ -1071,7 +1071,7 @@ export interface components {
             saleId?: string;
             /**
              * Format: int64
-             * @description What is disputed; absent for the rest of the sale, in centavos.
+             * @description What is disputed (absent: the rest of the sale), in centavos.
              */
             amount?: number;
             /**
@@ -1101,14 +1101,14 @@ export interface components {
             respondedAt?: string;
             /**
              * Format: date-time
-             * @description When it ended; absent while it is open.
+             * @description When it ended.
              */
-            closedAt?: string;
+            closedAt: string;
             /**
-             * @description How it ended for the merchant; absent while it is open.
+             * @description How it ended for the merchant.
              * @enum {string}
              */
-            outcome?: "WON" | "LOST";
+            outcome: "WON" | "LOST";
         };
         DisputeOpenedV1Event: {
             /**
@@ -1159,7 +1159,7 @@ export interface components {
             saleId?: string;
             /**
              * Format: int64
-             * @description What is disputed; absent for the rest of the sale, in centavos.
+             * @description What is disputed (absent: the rest of the sale), in centavos.
              */
             amount?: number;
             /**
@@ -1247,7 +1247,7 @@ export interface components {
             saleId?: string;
             /**
              * Format: int64
-             * @description What is disputed; absent for the rest of the sale, in centavos.
+             * @description What is disputed (absent: the rest of the sale), in centavos.
              */
             amount?: number;
             /**
@@ -1272,9 +1272,9 @@ export interface components {
             dueAt?: string;
             /**
              * Format: date-time
-             * @description When the merchant responded; absent without a response.
+             * @description When the merchant responded.
              */
-            respondedAt?: string;
+            respondedAt: string;
             /**
              * Format: date-time
              * @description When it ended; absent while it is open.
@@ -1335,7 +1335,7 @@ export interface components {
             saleId?: string;
             /**
              * Format: int64
-             * @description What is disputed; absent for the rest of the sale, in centavos.
+             * @description What is disputed (absent: the rest of the sale), in centavos.
              */
             amount?: number;
             /**
@@ -1365,9 +1365,9 @@ export interface components {
             respondedAt?: string;
             /**
              * Format: date-time
-             * @description When it ended; absent while it is open.
+             * @description When the merchant had lost it.
              */
-            closedAt?: string;
+            closedAt: string;
             /**
              * @description The merchant had lost it, and the loss was reversed.
              * @enum {string}
@@ -1687,7 +1687,7 @@ export interface components {
             orderId?: string;
             /**
              * Format: int64
-             * @description What was to be paid, in centavos.
+             * @description The amount of the payment, in centavos.
              */
             amount: number;
             /**
@@ -1696,7 +1696,7 @@ export interface components {
              */
             currency: "BRL";
             /**
-             * @description How it was to be paid.
+             * @description The payment method.
              * @enum {string}
              */
             paymentMethod: "INSTANT_TRANSFER" | "CARD";
@@ -1762,7 +1762,7 @@ export interface components {
             orderId?: string;
             /**
              * Format: int64
-             * @description What was to be paid, in centavos.
+             * @description The amount of the payment, in centavos.
              */
             amount: number;
             /**
@@ -1771,7 +1771,7 @@ export interface components {
              */
             currency: "BRL";
             /**
-             * @description How it was to be paid.
+             * @description The payment method.
              * @enum {string}
              */
             paymentMethod: "INSTANT_TRANSFER" | "CARD";
@@ -2776,7 +2776,7 @@ export interface components {
         "Retry-After": number;
         /** @description The authentication scheme. */
         "WWW-Authenticate": string;
-        /** @description Path of the new resource. */
+        /** @description Path of the new subscription. Append `/disable` to disable it; the path itself has no operation. */
         Location: string;
         /** @description Present if this is the response of an earlier request with the same Idempotency-Key. */
         "Idempotency-Replayed": "true";

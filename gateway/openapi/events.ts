@@ -10,7 +10,8 @@ const OCCURRED_AT = '2026-11-21T12:30:45.123Z';
 /** Sent when a subscription is created or reactivated; the catalog holds only event types that can be subscribed to. */
 const PING = {
   name: PING_TYPE,
-  description: 'Sent to a subscription when it is created or reactivated. You cannot subscribe to it.',
+  description:
+    'Sent to a subscription when it is created or reactivated, when its URL changes, and as a test event. You cannot subscribe to it.',
   dataSchema: {
     type: 'object',
     description: 'The subscription that receives the ping.',

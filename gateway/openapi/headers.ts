@@ -34,7 +34,8 @@ const HEADERS = {
     example: 'Bearer',
   },
   Location: {
-    description: 'Path of the new resource.',
+    description:
+      'Path of the new subscription. Append `/disable` to disable it; the path itself has no operation.',
     required: true,
     schema: { type: 'string', format: 'uri-reference' },
     example: '/v1/webhook-subscriptions/01a1fda3-4967-7115-8904-c76380c6a16e',

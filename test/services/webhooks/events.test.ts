@@ -88,6 +88,21 @@ describe('EventService', () => {
     );
   });
 
+  it.each([
+    ['dispute.responded.v1', 'respondedAt'],
+    ['dispute.closed.v1', 'closedAt'],
+    ['dispute.closed.v1', 'outcome'],
+    ['dispute.reversed.v1', 'closedAt'],
+  ])('requires what has happened: in %s %s', async (type, member) => {
+    const { [member]: _, ...data } = EVENT_CATALOG.find(({ name }) => name === type)!.example;
+    await expectRefusal(
+      publish(newTenant(), { type, data: data as never }),
+      Code.InvalidArgument,
+      'INVALID_EVENT_DATA',
+      { pointer: `/${member}` },
+    );
+  });
+
   it('lists the catalog with a schema and a valid example each', async () => {
     const { eventTypes } = await fixture().events.listEventTypes({});
     expect(eventTypes.map(({ name }) => name)).toEqual(EVENT_CATALOG.map(({ name }) => name));

@@ -5,7 +5,7 @@ const facts = {
   id: uuid('Id of the dispute.'),
   paymentIntentId: uuid('The payment that is disputed.'),
   saleId: Type.Optional(uuid('The sale whose funds it holds; absent when it is not known.')),
-  amount: Type.Optional(amount('What is disputed; absent for the rest of the sale', 1)),
+  amount: Type.Optional(amount('What is disputed (absent: the rest of the sale)', 1)),
   currency: oneOf('Currency of the amount.', 'BRL'),
   reason: oneOf(
     'Why the customer disputes the payment.',
@@ -23,15 +23,13 @@ const facts = {
   respondedAt: Type.Optional(dateTime('When the merchant responded; absent without a response.')),
   closedAt: Type.Optional(dateTime('When it ended; absent while it is open.')),
 };
-const dispute = closed('The dispute after the change.', {
+const outcome = (description: string) => oneOf(description, 'WON', 'LOST');
+const dispute = {
   ...facts,
-  outcome: Type.Optional(oneOf('How it ended for the merchant; absent while it is open.', 'WON', 'LOST')),
-});
-const reversed = closed('The dispute after the change.', {
-  ...facts,
-  outcome: oneOf('The merchant had lost it, and the loss was reversed.', 'REVERSED'),
-  reversedAt: dateTime('When the loss was reversed.'),
-});
+  outcome: Type.Optional(outcome('How it ended for the merchant; absent while it is open.')),
+};
+const afterChange = (properties: Record<string, Type.TSchema>) =>
+  closed('The dispute after the change.', properties);
 
 const opened = {
   id: '0197d4c1-6d2e-7b55-a1f0-94c7e2b83d11',
@@ -50,25 +48,34 @@ export const DISPUTE_EVENT_TYPES: readonly EventTypeDefinition[] = [
   {
     name: 'dispute.opened.v1',
     description: 'A payment is disputed.',
-    schema: dispute,
+    schema: afterChange(dispute),
     example: opened,
   },
   {
     name: 'dispute.responded.v1',
     description: 'The merchant has responded to a dispute.',
-    schema: dispute,
+    schema: afterChange({ ...dispute, respondedAt: dateTime('When the merchant responded.') }),
     example: responded,
   },
   {
     name: 'dispute.closed.v1',
     description: 'A dispute has ended.',
-    schema: dispute,
+    schema: afterChange({
+      ...dispute,
+      closedAt: dateTime('When it ended.'),
+      outcome: outcome('How it ended for the merchant.'),
+    }),
     example: { ...responded, closedAt: '2026-07-20T16:40:00.000Z', outcome: 'WON' },
   },
   {
     name: 'dispute.reversed.v1',
     description: 'A lost dispute was reversed, as on appeal: what was deducted for it is restored.',
-    schema: reversed,
+    schema: afterChange({
+      ...facts,
+      closedAt: dateTime('When the merchant had lost it.'),
+      outcome: oneOf('The merchant had lost it, and the loss was reversed.', 'REVERSED'),
+      reversedAt: dateTime('When the loss was reversed.'),
+    }),
     example: {
       ...responded,
       closedAt: '2026-07-20T16:40:00.000Z',

@@ -13,9 +13,9 @@ import {
 const payment = {
   id: uuid('Id of the payment; paymentIntentId of its refunds.'),
   orderId: Type.Optional(uuid('The order.')),
-  amount: amount('What was to be paid', 1),
+  amount: amount('The amount of the payment', 1),
   currency: oneOf('Currency of the amount.', 'BRL'),
-  paymentMethod: oneOf('How it was to be paid.', 'INSTANT_TRANSFER', 'CARD'),
+  paymentMethod: oneOf('The payment method.', 'INSTANT_TRANSFER', 'CARD'),
   installments: Type.Optional(count('Number of installments of a card payment.', 1)),
 };
 

@@ -255,13 +255,15 @@ describe('the snippets of the guides', () => {
     const [setting = '', ...commands] = blocksOf('Getting started', 'sh');
     expect(setting).toMatch(/^API=.*\nKEY=mpk_live_/);
     const answers: unknown[] = [];
-    for (const command of commands) {
+    // The last command is sent again, as the guide says.
+    for (const command of [...commands, ...commands.slice(-1)]) {
       const { stdout } = await promisify(execFile)('sh', ['-euc', command], { env });
       answers.push(JSON.parse(stdout));
     }
     expect(answers).toMatchObject([
       { data: [], hasMore: false, nextCursor: null },
       { state: 'PENDING', environment: 'test' },
+      answers[1],
     ]);
   });
 

@@ -23,7 +23,7 @@ const BY_REASON: Readonly<Record<string, ToProblem>> = {
   WEBHOOK_SUBSCRIPTION_LIMIT_REACHED: (_, { limit = '' }) =>
     new Problem(
       'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED',
-      `A merchant may have ${limit} webhook subscriptions that are not disabled; disable one first.`,
+      `A merchant may have ${limit} webhook subscriptions per environment that are not disabled; disable one first.`,
     ),
   LISTENER_LIMIT_REACHED: (_, { limit = '' }) =>
     new Problem(

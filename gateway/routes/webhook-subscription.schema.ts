@@ -99,7 +99,7 @@ export const webhookSubscriptionCreateSchema = {
     IDEMPOTENCY_KEY_MISSING: true,
     WEBHOOK_SUBSCRIPTION_ALREADY_EXISTS: true,
     WEBHOOK_SUBSCRIPTION_LIMIT_REACHED:
-      'A merchant may have 100 webhook subscriptions that are not disabled; disable one first.',
+      'A merchant may have 100 webhook subscriptions per environment that are not disabled; disable one first.',
     IDEMPOTENCY_KEY_IN_USE: true,
     IDEMPOTENCY_KEY_REUSED: true,
   },

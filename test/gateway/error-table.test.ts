@@ -389,7 +389,8 @@ const PROVOKED = {
         expect((await create(creation('second'), {}, { key: own })).status).toBe(201);
         return create(creation('third'), {}, { key: own });
       },
-      detail: 'A merchant may have 2 webhook subscriptions that are not disabled; disable one first.',
+      detail:
+        'A merchant may have 2 webhook subscriptions per environment that are not disabled; disable one first.',
     },
   ],
   IDEMPOTENCY_KEY_IN_USE: [

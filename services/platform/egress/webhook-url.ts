@@ -47,7 +47,7 @@ export type WebhookUrlCheck =
 export function checkWebhookUrl(text: string, rules: WebhookUrlRules): WebhookUrlCheck {
   if (isTooLong(text)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   const url = URL.parse(text);
-  if (url === null) return refuse('MALFORMED', 'must be an absolute URL');
+  if (url === null) return refuse('MALFORMED', 'must be a valid, absolute URL');
   // Percent-encoding lengthens a URL, and the serialized form is stored.
   if (isTooLong(url.href)) return refuse('TOO_LONG', TOO_LONG_DETAIL);
   if (url.protocol !== 'https:') return refuse('NOT_HTTPS', NOT_HTTPS_DETAIL);

@@ -1,4 +1,3 @@
-import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import {
@@ -9,10 +8,12 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type SlotLimits, Slots } from '../../services/platform/process/slots.ts';
 import { REQUEST_ID_HEADER } from '../../services/platform/rpc/call-context.ts';
+import { environmentName } from '../../services/platform/tenant.ts';
 import type { Access } from '../auth/access.ts';
 import { callFor } from '../clients.ts';
 import type { GatewayApp, RouteDependencies } from '../gateway-app.ts';
 import { type StreamMessage, sendEventStream } from '../http/event-stream.ts';
+import { optionalTimestamp } from '../http/json-timestamp.ts';
 import { parseJson, rejectBody, requireJson } from '../plugins/request-body.ts';
 import { Problem } from '../problems/problem.ts';
 import { serviceUnavailable } from '../problems/rpc-problems.ts';
@@ -157,13 +158,14 @@ function followRoute(app: GatewayApp, { clients, access }: RouteDependencies, st
   });
 }
 
-const eventJson = ({ id, type, objectId, sequence, requestId, timestamp, data }: Event) => ({
+/** An event as webhooks deliver it. */
+const eventJson = ({ id, type, timestamp, environment, requestId, sequence, data }: Event) => ({
   id,
   type,
-  timestamp: timestamp && timestampDate(timestamp).toISOString(),
-  objectId,
-  sequence: Number(sequence),
+  timestamp: optionalTimestamp(timestamp),
+  environment: environmentName(environment),
   requestId,
+  sequence: Number(sequence),
   data,
 });
 

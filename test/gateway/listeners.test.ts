@@ -104,13 +104,16 @@ test('another merchant neither receives a delivery nor reports on it', async () 
   expect((await others.next())!.eventId).toBe(ownEvent);
 });
 
-test('a merchant follows only its own events', async () => {
+test('a merchant follows only its own events, as they are delivered', async () => {
   const [owner, other] = [await newMerchant(gateways), await newMerchant(gateways)];
   const { next } = await streamOf(owner.keys.test, '/cli/v1/events');
+  const deliveries = await open(owner.keys.test);
   await webhooks.publish(inTest(other.merchantId));
   await webhooks.publish({ ...inTest(owner.merchantId), environment: Environment.LIVE });
-  const { id, objectId } = await webhooks.publish(inTest(owner.merchantId));
-  expect(await next()).toMatchObject({ id, objectId, sequence: 1, data: { currency: 'BRL' } });
+  const { id } = await webhooks.publish(inTest(owner.merchantId));
+  const event = await next();
+  expect(event).toMatchObject({ id, environment: 'test', sequence: 1, data: { currency: 'BRL' } });
+  expect(JSON.parse((await deliveries.next())!.body!)).toEqual(event);
 });
 
 test('a key may have three concurrent streams', async () => {

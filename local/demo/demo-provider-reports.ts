@@ -8,7 +8,7 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { DataFolder } from '../data-folder.ts';
-import { DEMO_REFUND_PREFIX } from './data/demo-refunds.ts';
+import { DEMO_REFUND_PREFIX } from './data/demo-refund-steps.ts';
 
 /** When the last reports were made, in ISO 8601. */
 const FILE = 'demo-reported-at';

@@ -1,52 +1,40 @@
-import { ConnectError } from '@connectrpc/connect';
-import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   ApprovalMode,
   MerchantDecisionKind,
   ProviderOutcome,
-  RefundBlocker,
   RefundCaseStatus,
-  RefundDebitOutcome,
   RefundInitiator,
   ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
-import { disputeDemoPayment } from './demo-disputes.ts';
-import { attachReceipt } from './demo-evidence.ts';
+import {
+  block,
+  blockThen,
+  cancel,
+  contestThenReview,
+  decide,
+  dispute,
+  execute,
+  expire,
+  holdOf,
+  type OpenedCase,
+  REVIEW_DAYS,
+  type Step,
+} from './demo-refund-steps.ts';
 import type { DemoSale } from './demo-sales.ts';
 import { type DemoTenant, FULL_SIZE } from './demo-tenant.ts';
 
-const REVIEW_DAYS = 7;
 const PAID_PER_REFUNDED = 2n;
 /** How many days before its refund case a payment without a sale was made. */
 const PAID_DAYS_BEFORE = 3;
 const WINDOWS_DAYS = [7, 30, 90];
-/** The prefix of the provider's ids of demo refunds. */
-export const DEMO_REFUND_PREFIX = 'rf_';
 /** The demo connector accepts refunds of such amounts and reports no outcome. */
 const SILENT_CENTAVOS = 4;
-const BLOCKERS = [
-  RefundBlocker.KYC_NOT_APPROVED,
-  RefundBlocker.MERCHANT_NOT_ACTIVE,
-  RefundBlocker.PAYMENT_NOT_LIVE,
-];
 const REASONS = [
   'Produto não chegou',
   'Cobrança em duplicidade',
   'Desistência da compra',
   'Produto com defeito',
 ];
-
-/** An opened case, with what its later steps need. */
-interface OpenedCase {
-  readonly step: string;
-  readonly caseId: string;
-  readonly paymentIntentId: string;
-  readonly daysAgo: number;
-  readonly amountMinor: bigint;
-  readonly paidAmountMinor: bigint;
-  readonly saleId: string | undefined;
-}
 
 interface Scenario {
   readonly initiator: RefundInitiator;
@@ -56,11 +44,8 @@ interface Scenario {
   readonly amountMinor?: bigint;
   /** Whether the provider accepts the refund and reports no outcome. */
   readonly staysSilent?: boolean;
-  /** What happens after the case opens. */
   readonly run?: Step;
 }
-
-type Step = (demo: DemoTenant, opened: OpenedCase, n: number) => Promise<void>;
 
 const { CUSTOMER, MERCHANT } = RefundInitiator;
 const instant = { initiator: CUSTOMER, approvalMode: ApprovalMode.INSTANT, openedDaysAgo: [1, 80] } as const;
@@ -127,7 +112,7 @@ export async function topUpDemoRefunds(tenant: () => DemoTenant): Promise<void> 
     const scenario = SCENARIOS[index]!;
     const n = FULL_SIZE.refundCases + index;
     const opened = await open(demo, { ...scenario, openedDaysAgo: [1, 1] }, n, []);
-    await scenario.run?.(demo, opened, n);
+    await scenario.run?.(demo, opened);
   }
 }
 
@@ -136,7 +121,7 @@ export async function openDemoRefunds(demo: DemoTenant, sales: readonly DemoSale
   for (let n = 0; n < demo.size.refundCases; n += 1) {
     const scenario = demo.pick(SCENARIOS, n);
     const opened = await open(demo, scenario, n, sales);
-    await scenario.run?.(demo, opened, n);
+    await scenario.run?.(demo, opened);
   }
 }
 
@@ -189,130 +174,6 @@ async function open(
     });
   }
   const caseId = refundCase!.id;
-  return { step, caseId, paymentIntentId, daysAgo, amountMinor, paidAmountMinor, saleId: sale?.saleId };
-}
-
-const holdOf = (caseId: string) => ({ reason: BlockReason.REFUND_IN_PROGRESS, sourceId: caseId });
-
-/** Returns the funds held for a finished case. */
-async function releaseHold(demo: DemoTenant, opened: OpenedCase, daysLater: number): Promise<void> {
-  const { step, caseId, saleId, daysAgo } = opened;
-  if (saleId === undefined) return;
-  const release = { saleId, ...holdOf(caseId), outcome: BlockOutcome.RETURNED };
-  const occurredAt = demo.daysAgo(Math.max(daysAgo - daysLater, 0));
-  await demo.clients.funds.unblockFunds({ ...demo.write(`${step}-hold-end`), ...release, occurredAt });
-}
-
-/** The common fields of a step, a number of days after the case opened. */
-function next(demo: DemoTenant, opened: OpenedCase, name: string, daysLater: number) {
-  return {
-    ...demo.write(`${opened.step}-${name}`),
-    refundCaseId: opened.caseId,
-    occurredAt: demo.daysAgo(Math.max(opened.daysAgo - daysLater, 0)),
-  };
-}
-
-function decide(decision: MerchantDecisionKind) {
-  return async (demo: DemoTenant, opened: OpenedCase, n: number) => {
-    const reason = n % 2 === 0 ? { reason: 'Pedido entregue e assinado' } : {};
-    await demo.clients.refunds.decideRefundCase({
-      ...next(demo, opened, 'decide', 0.5),
-      decision,
-      ...reason,
-    });
-    const isContested = decision === MerchantDecisionKind.CONTESTED;
-    const isOdd = Math.floor(n / SCENARIOS.length) % 2 === 1;
-    if (isContested && isOdd) await attachReceipt(demo, next(demo, opened, 'receipt', 0.6));
-  };
-}
-
-async function expire(demo: DemoTenant, opened: OpenedCase): Promise<void> {
-  await demo.clients.refunds.expireMerchantReview(next(demo, opened, 'expire', REVIEW_DAYS + 0.01));
-}
-
-async function block(demo: DemoTenant, opened: OpenedCase, n: number): Promise<void> {
-  const blocker = demo.pick(BLOCKERS, Math.floor(n / SCENARIOS.length));
-  await demo.clients.refunds.addBlocker({ ...next(demo, opened, 'block', 0.2), blocker });
-}
-
-/** Adds a blocker first, which keeps an approved case from being executed. */
-function blockThen(run: Step): Step {
-  return async (demo, opened, n) => {
-    const blocker = RefundBlocker.KYC_NOT_APPROVED;
-    await demo.clients.refunds.addBlocker({ ...next(demo, opened, 'block', 0.1), blocker });
-    await run(demo, opened, n);
-  };
-}
-
-async function cancel(demo: DemoTenant, opened: OpenedCase): Promise<void> {
-  await demo.clients.refunds.cancelRefundCase(next(demo, opened, 'cancel', 0.5));
-  await releaseHold(demo, opened, 0.5);
-}
-
-function contestThenReview(decision: ReviewDecision, approvalMode: ApprovalMode) {
-  return async (demo: DemoTenant, opened: OpenedCase, n: number) => {
-    await decide(MerchantDecisionKind.CONTESTED)(demo, opened, n);
-    await demo.clients.refunds.reviewRefundCase({
-      ...next(demo, opened, 'review', 0.8),
-      decision,
-      approvalMode,
-    });
-    if (decision === ReviewDecision.REJECT) await releaseHold(demo, opened, 0.8);
-  };
-}
-
-async function dispute(demo: DemoTenant, { step, ...opened }: OpenedCase, n: number): Promise<void> {
-  const { paymentIntentId, daysAgo, paidAmountMinor: amountMinor } = opened;
-  const payment = { paymentIntentId, amountMinor, daysAgo: Math.max(daysAgo - 0.5, 0) };
-  await disputeDemoPayment(demo, `${step}-dispute`, payment, Math.floor(n / SCENARIOS.length));
-}
-
-/** Takes the steps of the refund workflow itself, so that the demo data does not need Temporal. */
-function execute(...outcomes: ProviderOutcome[]) {
-  return async (demo: DemoTenant, opened: OpenedCase, n: number) => {
-    const { refunds } = demo.clients;
-    await refunds.startRefund(next(demo, opened, 'start', 0.1));
-    const outcome = await debit(demo, opened);
-    await refunds.recordRefundDebit({ ...next(demo, opened, 'debit-outcome', 0.1), outcome });
-    if (outcome === RefundDebitOutcome.INSUFFICIENT) return;
-    const isSilent = outcomes.at(-1) === ProviderOutcome.SUBMITTED;
-    for (const [index, provider] of outcomes.entries()) {
-      await refunds.recordProviderOutcome({
-        ...next(demo, opened, `provider-${index}`, 0.2 + index / 10),
-        outcome: provider,
-        ...((isSilent || n % 3 !== 0) && {
-          providerRefundId: `${DEMO_REFUND_PREFIX}${demo.id(opened.step).slice(0, 8)}`,
-        }),
-        ...(n % 3 !== 1 && {
-          submissionStatus: provider === ProviderOutcome.SUBMITTED ? 'accepted' : 'final',
-        }),
-        ...(n % 3 !== 2 && { submittedAt: next(demo, opened, '', 0.2).occurredAt }),
-      });
-    }
-    if (outcomes.some((provider) => provider !== ProviderOutcome.SUBMITTED))
-      await releaseHold(demo, opened, 0.3);
-  };
-}
-
-/** The balance does not suffice, or the execution awaits funding already. */
-const NOT_COVERED = new Set<string | undefined>(['INSUFFICIENT_AVAILABLE_BALANCE', 'REFUND_EXECUTION_ENDED']);
-
-async function debit(demo: DemoTenant, opened: OpenedCase): Promise<RefundDebitOutcome> {
-  const { step, caseId, amountMinor, saleId } = opened;
-  try {
-    const request = { ...next(demo, opened, 'debit', 0.1), amountMinor };
-    await demo.clients.funds.debitForRefund({ ...request, ...(saleId && { saleId }) });
-    return RefundDebitOutcome.DEBITED;
-  } catch (error) {
-    if (!(error instanceof ConnectError && NOT_COVERED.has(errorInfoOf(error)?.reason))) throw error;
-    await demo.clients.funds.awaitFunding({
-      ...demo.write(`${step}-await`),
-      refundCaseId: caseId,
-      amountMinor,
-      execution: 1,
-      requestedAt: demo.daysAgo(opened.daysAgo),
-      ...(saleId && { saleId }),
-    });
-    return RefundDebitOutcome.INSUFFICIENT;
-  }
+  const { saleId } = sale ?? {};
+  return { step, n, round, caseId, paymentIntentId, daysAgo, amountMinor, paidAmountMinor, saleId };
 }

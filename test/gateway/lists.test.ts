@@ -108,7 +108,11 @@ function describeHttpList(
   });
 }
 
-describeHttpList('/v1/refund-cases', refundCaseList);
+describeHttpList('/v1/refund-cases', (harness) => {
+  const { filters, ...list } = refundCaseList(harness);
+  const { providerRefundId: _overRpcOnly, ...overHttp } = filters;
+  return { ...list, filters: overHttp };
+});
 describeHttpList('/v1/funds/releases', releaseList, 12, releaseOf);
 describeHttpList('/v1/advance/requests', (harness) => ({ ...advanceRequestList(harness), filters: NONE }));
 // More than a page holds by default.

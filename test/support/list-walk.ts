@@ -44,8 +44,8 @@ export interface ListFixture {
 export interface ListSubject {
   readonly harness: TestHarness;
   readonly direction: 'asc' | 'desc';
-  readonly maxLimit: number;
-  readonly maxTokenLength: number;
+  /** Of a page. Default: 100. */
+  readonly maxLimit?: number;
   /** The values to try for each filter and, for a filter that compares, how. */
   readonly filters: Readonly<
     Record<
@@ -65,6 +65,8 @@ export interface ListSubject {
   readonly truth: string;
   fixtureOf(tenant: Tenant): Promise<ListFixture>;
 }
+
+export const maxLimitOf = ({ maxLimit = 100 }: ListSubject) => maxLimit;
 
 /** A page of an RPC list, with keys read by `keysOf`. */
 export async function rpcPage<Answer extends { nextPageToken: string }>(

@@ -5,7 +5,7 @@ import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { expectRefusal } from './expect-refusal.ts';
 import { newTenant } from './harness.ts';
 import { describeList, describePlans } from './list-suite.ts';
-import { fittingRows, type ListSubject, type Tenant, walk } from './list-walk.ts';
+import { fittingRows, type ListSubject, maxLimitOf, type Tenant, walk } from './list-walk.ts';
 import { sqlOf } from './sql.ts';
 
 /** The filters of a request for the work of one merchant, of one environment, or of all. */
@@ -64,7 +64,7 @@ async function expectEveryEnvironment(queue: Queue): Promise<void> {
   }
   const listed = async (scope: QueueScope) => {
     const subject = queue.subjectOf(() => scope);
-    return walk(await subject.fixtureOf(live), {}, subject.maxLimit);
+    return walk(await subject.fixtureOf(live), {}, maxLimitOf(subject));
   };
   const [ofLive, ofTest] = keysOf;
   expect(await listed({})).toEqual(expect.arrayContaining([...ofLive!, ...ofTest!]));

@@ -27,8 +27,6 @@ function auditEntryList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: { accountId: { values: [...ACCOUNTS, randomUUID()], isId: true } },
     truth: `select id as key, id as "order", account_id as "accountId"
       from platform.audit_entry where merchant_id = $1 and environment = $2`,

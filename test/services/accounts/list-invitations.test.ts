@@ -13,8 +13,6 @@ function invitationList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: {},
     acrossEnvironments: true,
     truth: `select id as key, ${newestFirst('created_at')} from accounts.invitation

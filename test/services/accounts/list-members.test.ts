@@ -15,8 +15,6 @@ function memberList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: {},
     acrossEnvironments: true,
     truth: `select account_id as key,

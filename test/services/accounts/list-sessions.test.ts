@@ -12,8 +12,6 @@ function sessionList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: {},
     truth: `select id as key, ${newestFirst('created_at')} from accounts.session
       where ended_at is null

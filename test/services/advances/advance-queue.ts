@@ -33,8 +33,6 @@ export function advanceQueue(harness: TestHarness): Queue {
     subjectOf: (scopeOf) => ({
       harness,
       direction: 'asc',
-      maxLimit: 100,
-      maxTokenLength: 256,
       filters: { status: { values: ['PENDING_REVIEW', 'APPROVED'] } },
       truth: `select id as key, ${newestFirst('requested_at')}, status
         from advances.request where merchant_id = $1 and environment = $2

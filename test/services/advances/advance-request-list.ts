@@ -14,7 +14,6 @@ export function advanceRequestList(harness: TestHarness): ListSubject {
     harness,
     direction: 'desc',
     maxLimit: 50,
-    maxTokenLength: 256,
     filters: { status: { values: ['PENDING_REVIEW', 'APPROVED', 'REFUSED'] } },
     truth: `select id as key, ${newestFirst('requested_at')}, status
       from advances.request where merchant_id = $1 and environment = $2`,

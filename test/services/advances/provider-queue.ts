@@ -34,8 +34,6 @@ export function providerQueue(harness: TestHarness): Queue {
     subjectOf: (scopeOf) => ({
       harness,
       direction: 'asc',
-      maxLimit: 100,
-      maxTokenLength: 256,
       filters: { stuckOnly: { values: ['true'] } },
       truth: `select id as key, ${newestFirst('released_at')},
           (payout_attempts >= ${STUCK_AFTER_ATTEMPTS})::text as "stuckOnly"

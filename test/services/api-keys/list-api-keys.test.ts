@@ -16,8 +16,6 @@ function apiKeyList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: { state: { values: ['ACTIVE', 'REVOKED'] } },
     truth: `select id as key, ${newestFirst('created_at')},
         case when revoked_at is null then 'ACTIVE' else 'REVOKED' end as state

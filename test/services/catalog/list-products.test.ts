@@ -26,8 +26,6 @@ function productList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: { status: { values: ['DRAFT', 'ACTIVE', 'ARCHIVED'] } },
     truth: `select id as key, ${newestFirst('created_at')}, status
       from catalog.product where merchant_id = $1 and environment = $2`,

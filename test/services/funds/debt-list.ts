@@ -11,8 +11,6 @@ export function debtList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 256,
     filters: {},
     truth: `select source_id as key,
         to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS') || ' ' || source_id as "order"

@@ -75,8 +75,6 @@ function saleList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 256,
     filters: {
       from: { values: ['2020-06-17'], fits: ({ date }, from) => date! >= from },
       to: { values: ['2020-06-20'], fits: ({ date }, to) => date! <= to },

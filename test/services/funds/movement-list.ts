@@ -12,8 +12,6 @@ export function movementList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 256,
     filters: {
       from: { values: ['2020-06-17'], fits: ({ date }, from) => date! >= from },
       to: { values: ['2020-06-20'], fits: ({ date }, to) => date! <= to },
@@ -44,8 +42,6 @@ export function saleMovementList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 256,
     filters: {},
     truth: `select id as key, ${newestFirst('occurred_at')}
       from funds.movement where merchant_id = $1 and environment = $2 and sale_id = '${SALE_ID}'`,

@@ -16,8 +16,6 @@ export function releaseList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 100,
     filters: {
       from: { values: DATES, fits: ({ date }, from) => date! >= from },
       to: { values: DATES, fits: ({ date }, to) => date! <= to },

@@ -13,8 +13,6 @@ export function releaseSaleList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 256,
     filters: {
       status: {
         values: ['BLOCKED', 'RELEASED', 'SCHEDULED'],

@@ -18,8 +18,6 @@ export function verificationQueue(harness: TestHarness): Queue {
     subjectOf: (scopeOf) => ({
       harness,
       direction: 'asc',
-      maxLimit: 100,
-      maxTokenLength: 256,
       filters: {},
       truth: `select differences::text as key, ${newestFirst('failing_since')}
         from funds.failing_account where merchant_id = $1 and environment = $2`,

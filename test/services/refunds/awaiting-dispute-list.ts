@@ -14,8 +14,6 @@ export function awaitingDisputeList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: { paymentIntentId: { values: PAYMENTS, isId: true } },
     truth: `select id as key, ${newestFirst('coalesce(due_at, opened_at)')}, payment_intent_id as "paymentIntentId"
       from refunds.dispute where merchant_id = $1 and environment = $2

@@ -13,8 +13,6 @@ export function disputeList(harness: TestHarness, way: Way = 'inProcess'): ListS
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: {
       paymentIntentId: { values: PAYMENTS, isId: true },
       status: { values: ['OPEN', 'CLOSED'] },

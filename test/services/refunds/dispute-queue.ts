@@ -20,8 +20,6 @@ export function disputeQueue(harness: TestHarness): Queue {
     subjectOf: (scopeOf) => ({
       harness,
       direction: 'asc',
-      maxLimit: 100,
-      maxTokenLength: 256,
       filters: {
         dueBy: {
           values: DUE.map((date) => date.toISOString()),

@@ -25,8 +25,6 @@ export function providerQueue(harness: TestHarness): Queue {
     subjectOf: (scopeOf) => ({
       harness,
       direction: 'asc',
-      maxLimit: 100,
-      maxTokenLength: 256,
       filters: { silentOnly: { values: ['true'] } },
       truth: `select id as key, ${newestFirst('processing_started_at')},
           (coalesce(provider_reported_at, processing_started_at) <= now() - interval '1 day')::text as "silentOnly"

@@ -27,8 +27,6 @@ export function refundCaseList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: {
       initiator: { values: ['CUSTOMER', 'MERCHANT'] },
       orderId: { values: [...ORDERS, randomUUID()], isId: true },

@@ -26,8 +26,6 @@ export function refundCaseQueue(harness: TestHarness): Queue {
     subjectOf: (scopeOf) => ({
       harness,
       direction: 'asc',
-      maxLimit: 100,
-      maxTokenLength: 256,
       filters: {
         status: { values: ['MERCHANT_REVIEW', 'SERVICE_REVIEW', 'APPROVED_FOR_EXECUTION'] },
         blocker: { values: ['KYC_NOT_APPROVED', 'PAYMENT_NOT_LIVE'], fits: hasBlocker },

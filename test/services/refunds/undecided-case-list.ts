@@ -18,8 +18,6 @@ export function undecidedCaseList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'asc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: { paymentIntentId: { values: PAYMENTS, isId: true } },
     truth: `select id as key, ${newestFirst('merchant_review_deadline_at')}, payment_intent_id as "paymentIntentId"
       from refunds.refund_case where merchant_id = $1 and environment = $2 and status = 'MERCHANT_REVIEW'`,

@@ -49,8 +49,6 @@ export function deliveryList(harness: TestHarness, filters: keyof typeof FILTERS
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: FILTERS[filters],
     truth: `select id as key, id as "order", status, subscription_id as "subscriptionId", event_id as "eventId",
         event_type as "eventType", object_id as "objectId", request_id as "requestId", resend_id as "resendId"

@@ -27,8 +27,6 @@ function eventList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: {
       type: { values: [...TYPES, 'refund.unknown.v1'] },
       objectId: { values: OBJECTS },

@@ -28,8 +28,6 @@ function resendList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: { state: { values: ['RUNNING', 'COMPLETED', 'CANCELED'] } },
     truth: `select id as key, id as "order", state
       from webhooks.resend where merchant_id = $1 and environment = $2`,

@@ -10,8 +10,6 @@ export function subscriptionList(harness: TestHarness): ListSubject {
   return {
     harness,
     direction: 'desc',
-    maxLimit: 100,
-    maxTokenLength: 200,
     filters: { state: { values: ['PENDING', 'DISABLED'] } },
     truth: `select id as key, ${newestFirst('created_at')}, state
       from webhooks.subscription where merchant_id = $1 and environment = $2`,

@@ -134,7 +134,7 @@ type Lookup = readonly [
   section: Section,
   /** The path of its page, before its id. */
   path: string,
-  /** Reads the record of the page's merchant and environment; rejects with NOT_FOUND if there is none. */
+  /** Reads the record of the page's merchant and environment; undefined, or rejects with NOT_FOUND, if there is none. */
   find: (clients: MerchantClients, id: string) => Promise<unknown>,
 ];
 
@@ -152,6 +152,11 @@ const LOOKUPS: Readonly<Record<RecordKind, Lookup>> = {
   delivery: ['webhooks', '/deliveries/', (all, deliveryId) => all.deliveries.getDelivery({ deliveryId })],
   resend: ['webhooks', '/resends/', (all, resendId) => all.deliveries.getResend({ resendId })],
   event: ['webhooks', '/deliveries?event=', (all, eventId) => all.events.getEvent({ eventId })],
+  request: [
+    'webhooks',
+    '/deliveries?request=',
+    async (all, requestId) => (await all.events.listEvents({ requestId, pageSize: 1 })).events[0],
+  ],
 };
 
 /**
@@ -172,8 +177,7 @@ export async function findRecords(view: View, id: string): Promise<FoundRecord[]
 
 async function exists(reading: Promise<unknown>): Promise<boolean> {
   try {
-    await reading;
-    return true;
+    return (await reading) !== undefined;
   } catch (error) {
     if (codeOf(error) === Code.NotFound) return false;
     throw error;

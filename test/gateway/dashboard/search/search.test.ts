@@ -8,7 +8,10 @@ import {
   RefundCaseService,
   RefundDebitOutcome,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { WebhookSubscriptionService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import {
+  DeliveryService,
+  WebhookSubscriptionService,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newKey } from '../../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
@@ -120,6 +123,13 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
     ...tenant,
     subscriptionId: world.ids.subscriptionId!,
   });
+  const deliveries = createClient(DeliveryService, fixture.transport);
+  const { delivery } = await deliveries.getDelivery({ ...tenant, deliveryId: world.ids.deliveryId! });
+  const caused = await search(people[Role.DEVELOPER], live, delivery!.requestId);
+  expect([caused.path, caused.text.includes(delivery!.eventType)]).toEqual([
+    `${live}/deliveries?request=${delivery!.requestId}`,
+    true,
+  ]);
   const { host, pathname } = new URL(subscription!.url);
   expect(await links(people[Role.VIEWER], live, `${host}${pathname}`.toUpperCase())).toEqual([endpoint]);
   expect(await links(people[Role.FINANCE], live, host)).toEqual([]);

@@ -14,7 +14,9 @@ import { paymentOf } from '../simulated-facts.ts';
 import { amountMinorOf, countOf, type Draft, daysAgo, faultsOf, idOf } from '../typed-values.ts';
 import { MAX_DAYS_AGO, METHODS } from './sale-form.ts';
 
-const typed = () => Type.String({ maxLength: 100 });
+/** As RecordSale accepts. */
+const MAX_CUSTOMER_LENGTH = 255;
+const typed = (maxLength = 100) => Type.String({ maxLength });
 const SaleForm = Type.Object({
   method: Type.Enum([...METHODS]),
   gross: typed(),
@@ -22,6 +24,8 @@ const SaleForm = Type.Object({
   installments: typed(),
   sold_days_ago: typed(),
   sale_product: Type.Optional(typed()),
+  order_number: Type.Optional(typed()),
+  customer: Type.Optional(typed(MAX_CUSTOMER_LENGTH)),
 });
 
 /** Records a sale, now or in the past, and publishes its payment event. */
@@ -97,6 +101,8 @@ function saleOf(view: View, form: Static<typeof SaleForm>) {
       installments: installments!,
       feesAmountMinor: feesAmountMinor!,
       ...(productId && { productId }),
+      ...(form.order_number && { orderNumber: form.order_number }),
+      ...(form.customer && { customerReference: form.customer }),
       ...(occurredAt && { occurredAt }),
     },
     faults: {},

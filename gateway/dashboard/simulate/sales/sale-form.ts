@@ -22,7 +22,9 @@ ${amountField(draft, { name: 'gross', label: t.gross, initial: typedReais(view.f
 ${amountField(draft, { name: 'fees', label: t.fees, initial: typedReais(view.format, 0n) })}
 ${typedField(draft, { name: 'installments', label: t.installments, hint: t.installmentsHint, initial: '1' }, html`type="number" min="1" max="99"`)}
 ${daysField(draft, { name: 'sold_days_ago', label, hint, initial: '0' }, MAX_DAYS_AGO)}
-${productField(view, 'sale_product', products, draft?.values.sale_product)}`;
+${productField(view, 'sale_product', products, draft?.values.sale_product)}
+${typedField(draft, { name: 'order_number', label: words.orderNumber, hint: t.referenceHint, initial: '' }, html`maxlength="100"`)}
+${typedField(draft, { name: 'customer', label: words.customer, initial: '' }, html`maxlength="255"`)}`;
   return html`<section class="card"><h2>${t.sale}</h2><p class="hint">${t.saleHint}</p>
 ${form(view, { action: '/simulate/sales', submit: t.record, fields })}</section>`;
 }

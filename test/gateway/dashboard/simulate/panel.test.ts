@@ -41,6 +41,16 @@ it('sells by Pix and by card, now and in the past, and releases what is due', as
   expect(released.document.querySelector('.outcome')!.text).toContain('funds.released.v1');
 });
 
+it('creates a sale with an order number and a customer, by which the search finds it', async () => {
+  const panel = await sandboxFixture(fixture);
+  const sale = idIn(await panel.sell({ order_number: 'R 10482', customer: 'Maria da Silva' }));
+  for (const text of ['r 104', 'Maria da Silva']) {
+    const found = await panel.visitor.get(`${panel.home}/search?q=${encodeURIComponent(text)}`);
+    const links = found.document.querySelectorAll('main td a').map((link) => link.getAttribute('href'));
+    expect(links).toEqual([`${panel.home}/funds/sales/${sale}`]);
+  }
+});
+
 it('publishes the payment of a sale once, like the payments teams for real ones', async () => {
   const panel = await sandboxFixture(fixture);
   const page = await panel.visitor.get(`${panel.home}/simulate`);

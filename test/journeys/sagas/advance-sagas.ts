@@ -9,7 +9,7 @@ import * as advanceRelease from '../../../services/contracts/advances/advance-re
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { openSession, sqlOf } from '../../support/sql.ts';
-import { eventually, type Saga, type SagaWorld } from './saga.ts';
+import { around, eventually, type Saga, type SagaWorld } from './saga.ts';
 
 /** How long workflows wait before they complete an interrupted call. */
 const COMPLETE_AFTER_MS = 20_000;
@@ -80,7 +80,7 @@ async function merchantWithAdvanceableSale({ harness, provider }: SagaWorld, on?
 
 const request: Saga = {
   name: 'an advance whose request is interrupted',
-  steps: ['before RequestAdvance', 'within RequestAdvance', 'after RequestAdvance'],
+  steps: around('RequestAdvance'),
   waitMs: COMPLETE_AFTER_MS,
   async prepare(world) {
     const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world);
@@ -101,7 +101,7 @@ const request: Saga = {
 
 const refusal: Saga = {
   name: 'an advance whose refusal is interrupted',
-  steps: ['before FreeReservation', 'within FreeReservation', 'after FreeReservation'],
+  steps: around('FreeReservation'),
   async prepare(world) {
     const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world);
     const advanceRequestId = await advance.approve();
@@ -120,14 +120,7 @@ const refusal: Saga = {
 
 const release: Saga = {
   name: 'an advance whose release is interrupted',
-  steps: [
-    'before ReleaseAdvance',
-    'within ReleaseAdvance',
-    'after ReleaseAdvance',
-    'before SettleAdvance',
-    'within SettleAdvance',
-    'after SettleAdvance',
-  ],
+  steps: around('ReleaseAdvance', 'SettleAdvance'),
   waitMs: COMPLETE_AFTER_MS,
   async prepare(world) {
     const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world, PAST);
@@ -151,7 +144,7 @@ const release: Saga = {
 
 const payout: Saga = {
   name: 'the payout of an advance',
-  steps: ['before RecordPayoutAnswer', 'within RecordPayoutAnswer', 'after RecordPayoutAnswer'],
+  steps: around('RecordPayoutAnswer'),
   async prepare(world) {
     const { client, merchantId, ...advance } = await merchantWithAdvanceableSale(world, PAST);
     const submitted: string[] = [];

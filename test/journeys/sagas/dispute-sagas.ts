@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { DisputeOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { merchantWithSale } from './refund-sagas.ts';
-import type { Saga } from './saga.ts';
+import { around, type Saga } from './saga.ts';
 
 const disputeHold: Saga = {
   name: 'the hold of a dispute',
-  steps: ['before BlockFunds', 'within BlockFunds', 'after BlockFunds'],
+  steps: around('BlockFunds'),
   async prepare(world) {
     const merchant = await merchantWithSale(world);
     let disputeId = '';
@@ -26,7 +26,7 @@ const disputeHold: Saga = {
 
 const lostDispute: Saga = {
   name: 'a dispute that is lost',
-  steps: ['before UnblockFunds', 'within UnblockFunds', 'after UnblockFunds'],
+  steps: around('UnblockFunds'),
   async prepare(world) {
     const merchant = await merchantWithSale(world);
     const { refunds, write } = merchant;

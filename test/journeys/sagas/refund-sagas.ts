@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { sqlOf } from '../../support/sql.ts';
 import { merchantOf } from '../../workflows/refunds/refund-harness.ts';
-import { eventually, type Saga, type SagaWorld } from './saga.ts';
+import { around, eventually, type Saga, type SagaWorld } from './saga.ts';
 
 const { SUCCEEDED, FAILED } = ProviderOutcome;
 
@@ -70,18 +70,7 @@ async function heldRefund(world: SagaWorld, amountMinor: bigint) {
 const execution: Saga = {
   name: 'the execution of a refund',
   steps: [
-    'before BeginRefundExecution',
-    'within BeginRefundExecution',
-    'after BeginRefundExecution',
-    'before DebitForRefund',
-    'within DebitForRefund',
-    'after DebitForRefund',
-    'before RecordRefundDebit',
-    'within RecordRefundDebit',
-    'after RecordRefundDebit',
-    'before RecordProviderOutcome',
-    'within RecordProviderOutcome',
-    'after RecordProviderOutcome',
+    ...around('BeginRefundExecution', 'DebitForRefund', 'RecordRefundDebit', 'RecordProviderOutcome'),
     'before EndStarts',
     'after EndStarts',
     'after ClaimCommands',
@@ -121,7 +110,7 @@ const refusedExecution: Saga = {
 
 const hold: Saga = {
   name: 'the hold of a refund',
-  steps: ['before BlockFunds', 'within BlockFunds', 'after BlockFunds'],
+  steps: around('BlockFunds'),
   async prepare(world) {
     const merchant = await merchantWithSale(world);
     let id = '';
@@ -141,14 +130,7 @@ const hold: Saga = {
 
 const holdEnd: Saga = {
   name: 'the end of a hold',
-  steps: [
-    'before EndRefundExecutions',
-    'within EndRefundExecutions',
-    'after EndRefundExecutions',
-    'before UnblockFunds',
-    'within UnblockFunds',
-    'after UnblockFunds',
-  ],
+  steps: around('EndRefundExecutions', 'UnblockFunds'),
   async prepare(world) {
     const { merchant, id, run } = await heldRefund(world, 400n);
     return {
@@ -161,7 +143,7 @@ const holdEnd: Saga = {
 
 const wait: Saga = {
   name: 'a refund that the balance does not cover',
-  steps: ['before AwaitFunding', 'within AwaitFunding', 'after AwaitFunding'],
+  steps: around('AwaitFunding'),
   async prepare(world) {
     const { merchant, id, run } = await heldRefund(world, 1_200n);
     return {
@@ -203,9 +185,7 @@ const coveredWait: Saga = {
   steps: [
     'before FindCoveredRefund',
     'after FindCoveredRefund',
-    'before StartRefund',
-    'within StartRefund',
-    'after StartRefund',
+    ...around('StartRefund'),
     'after DebitForRefund',
   ],
   async prepare(world) {
@@ -226,7 +206,7 @@ const coveredWait: Saga = {
 
 const lateReturn: Saga = {
   name: 'a refund that the provider returns late',
-  steps: ['before ReverseRefundDebit', 'within ReverseRefundDebit', 'after ReverseRefundDebit'],
+  steps: around('ReverseRefundDebit'),
   async prepare(world) {
     const { merchant, id, run } = await heldRefund(world, 400n);
     await merchant.start(id);
@@ -247,14 +227,7 @@ const lateReturn: Saga = {
 
 const review: Saga = {
   name: "the deadline of a merchant's review",
-  steps: [
-    'before AnnounceReviewDeadline',
-    'within AnnounceReviewDeadline',
-    'after AnnounceReviewDeadline',
-    'before ExpireMerchantReview',
-    'within ExpireMerchantReview',
-    'after ExpireMerchantReview',
-  ],
+  steps: around('AnnounceReviewDeadline', 'ExpireMerchantReview'),
   async prepare(world) {
     const merchant = await merchantWithSale(world);
     let id = '';

@@ -35,6 +35,10 @@ export interface Saga {
   prepare(world: SagaWorld): Promise<SagaRun>;
 }
 
+/** The steps before, within and after each of these calls. */
+export const around = (...rpcs: readonly string[]): string[] =>
+  rpcs.flatMap((rpc) => [`before ${rpc}`, `within ${rpc}`, `after ${rpc}`]);
+
 /** An activity that was lost with its process is retried within a minute, and may be lost a second time. */
 const RECOVERY_MS = 150_000;
 

@@ -67,7 +67,7 @@ test('serves both environments and the dashboard with services in another proces
   await expect.poll(logged).toContain('the dashboard is listening');
   const cookie = `__Host-session=${'x'.repeat(43)}`;
   const account = await call(dashboard, '/account', { headers: { cookie } });
-  expect([account.status, account.headers.location]).toEqual([303, '/sign-in?return=%2Faccount']);
+  expect([account.status, account.headers.location]).toEqual([303, '/sign-in?return=%2Faccount&ended=1']);
   expect((await call(dashboard, '/sign-in')).text).toContain('issuer.invalid');
 
   const other = startRuntime('gateway/main.ts', { ...settings, LIVE_PORT: '0', OPS_PORT: '0' });

@@ -36,7 +36,7 @@ import { accountsFixture, newPerson } from '../services/accounts/accounts-fixtur
 import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { aPdf, fileMessages, readFile } from '../services/refunds/evidence-files.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
-import { newKey, newTenant, type TestHarness } from '../support/harness.ts';
+import { newTenant, newWrite, type TestHarness } from '../support/harness.ts';
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 const DAY_MS = 86_400_000;
@@ -80,7 +80,7 @@ export const SCENARIOS: Readonly<Record<string, (harness: TestHarness) => Promis
 async function catalog(transport: Transport) {
   const client = createClient(ProductService, transport);
   const tenant = newTenant();
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const create = async () => {
     const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
     return (await client.createProduct({ ...write(), name: 'Course', ...kind })).product!.id;
@@ -282,7 +282,7 @@ async function webhooks(harness: TestHarness) {
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   const events = createClient(EventService, transport);
   const tenant = newTenant(Environment.TEST);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const { eventTypes } = await events.listEventTypes({});
   const { name, dataExample } = eventTypes.find((type) => type.name.startsWith('refund.'))!;
   const subscribe = async (path: string) => {
@@ -330,7 +330,7 @@ async function operations(
 ) {
   const subscriptions = createClient(WebhookSubscriptionService, transport);
   const deliveries = createClient(DeliveryService, transport);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   await subscriptions.setDeliveryLimits({ ...write(), subscriptionId, maxAttemptsPerSecond: 100 });
   await subscriptions.pauseWebhookSubscription({ ...write(), subscriptionId });
   await publish();
@@ -343,7 +343,7 @@ async function operations(
 
 async function listeners(transport: Transport, tenant: ReturnType<typeof newTenant>, eventType: string) {
   const client = createClient(WebhookListenerService, transport);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const cancel = new AbortController();
   const signingSecret = `whsec_${randomBytes(32).toString('base64')}`;
   const listener = { ...tenant, forwardsTo: 'http://localhost:3000/', signingSecret };
@@ -371,7 +371,7 @@ async function resends(
 ) {
   const client = createClient(DeliveryService, transport);
   const dispatcher = createClient(DispatchService, transport);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const value = { from: daysAgo(1), to: daysAgo(0) };
   const period = { selection: { case: 'period' as const, value }, subscriptionId, onlyFailed: true };
   await client.previewResend({ ...tenant, ...period });
@@ -403,7 +403,7 @@ async function work(transport: Transport, deliveryId: string) {
 async function apiKeys(transport: Transport) {
   const client = createClient(ApiKeyService, transport);
   const tenant = newTenant();
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const scopes = [ApiKeyScope.REFUNDS_READ];
   const { apiKey, key } = await client.issueApiKey({ ...write(), name: 'Shop', scopes });
   await client.authenticateApiKey({ key, environment: tenant.environment });

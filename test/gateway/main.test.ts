@@ -5,7 +5,7 @@ import { signInFaults } from '../../gateway/dashboard/session/secure-address.ts'
 import { findFreePort } from '../../local/ports.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey, startHarness } from '../support/harness.ts';
+import { newWrite, startHarness } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
@@ -16,8 +16,7 @@ test('serves both environments and the dashboard with services in another proces
   const transport = harness.transports.grpc;
   const tenant = { merchantId: randomUUID(), environment: Environment.TEST };
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     name: 'test',
     scopes: [...ALL_SCOPES],
   });

@@ -11,14 +11,14 @@ import {
   RefundCaseService,
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newKey } from '../support/harness.ts';
+import { newWrite } from '../support/harness.ts';
 
 const DAY_MS = 86_400_000;
 
 /** Data of one merchant in one environment, written through the services' own RPCs. */
 export function seedMerchant(transport: Transport, merchantId: string, environment: Environment) {
   const tenant = { merchantId, environment };
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const refunds = createClient(RefundCaseService, transport);
   const products = createClient(ProductService, transport);
   const funds = createClient(FundsService, transport);

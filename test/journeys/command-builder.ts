@@ -5,7 +5,7 @@ import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { type BlockReason, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type RefundCase, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newKey, newTenant } from '../support/harness.ts';
+import { newTenant, newWrite } from '../support/harness.ts';
 
 /** The random choices of a command. */
 export interface Draw {
@@ -99,7 +99,7 @@ export class CommandBuilder {
   }
 
   write() {
-    return { ...this.account.tenant, idempotencyKey: newKey(), occurredAt: noon(this.on) };
+    return { ...newWrite(this.account.tenant), occurredAt: noon(this.on) };
   }
 
   /** An object of its own tenant, if there is any. */

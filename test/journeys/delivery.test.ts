@@ -7,7 +7,7 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
+import { newWrite, startHarness, type TestHarness } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
@@ -31,8 +31,7 @@ describe('a webhook', () => {
     const merchant = await subscribe(receiver, ['refund.requested.v1']);
     await merchant.becomes(ACTIVE);
     const { refundCase } = await createClient(RefundCaseService, harness.transports.grpc).openRefundCase({
-      ...merchant.tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(merchant.tenant),
       paymentIntentId: crypto.randomUUID(),
       amountMinor: 1_000n,
       paidAmountMinor: 5_000n,

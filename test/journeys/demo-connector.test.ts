@@ -18,7 +18,7 @@ import {
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { makeFolder } from '../local/temporary-data-folder.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
-import { bearer, createTestDatabase, newKey, startHarness } from '../support/harness.ts';
+import { bearer, createTestDatabase, newWrite, startHarness } from '../support/harness.ts';
 import { startProgram } from '../support/program.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
 import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
@@ -90,7 +90,7 @@ async function startOnce(): Promise<string> {
 
 const refundsClient = () => createClient(RefundCaseService, transport);
 const advancesClient = () => createClient(AdvanceService, transport);
-const write = () => ({ ...tenant, idempotencyKey: newKey() });
+const write = () => newWrite(tenant);
 
 /** A refund of this amount whose execution is started. */
 async function refund(amountMinor: bigint): Promise<string> {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { PAYMENT, type TestTenant } from '../services/webhooks/webhooks-fixture.ts';
-import { newKey, newTenant } from '../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../support/harness.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import {
   compareP95,
@@ -71,7 +71,7 @@ const BURDENS: Readonly<Record<string, Burden>> = {
   'has a burst of events waiting': async (other) => {
     const [subscriptionId] = await subscribe(other, 1);
     const limit = { ...other, subscriptionId: subscriptionId!, maxAttemptsPerSecond: OTHERS_PER_S };
-    await system.fixture.subscriptions.setDeliveryLimits({ ...limit, idempotencyKey: newKey() });
+    await system.fixture.subscriptions.setDeliveryLimits(newWrite(limit));
     await burst(other);
     return async () => undefined;
   },
@@ -105,7 +105,7 @@ async function burst(other: TestTenant): Promise<void> {
   }));
   const publisher = async () => {
     for (let count = 0; count < BURST / PUBLISHERS; count += PER_CALL)
-      await system.fixture.events.publishEvents({ ...other, idempotencyKey: newKey(), events });
+      await system.fixture.events.publishEvents({ ...newWrite(other), events });
   };
   await Promise.all(Array.from({ length: PUBLISHERS }, publisher));
 }

@@ -19,7 +19,7 @@ import { connectServices, openRpcTls } from '../../services/platform/rpc/connect
 import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { expectRefusal } from '../support/expect-refusal.ts';
-import { newKey, newTenant } from '../support/harness.ts';
+import { newTenant, newWrite } from '../support/harness.ts';
 import { scrape } from '../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -57,8 +57,7 @@ afterAll(async () => {
 const tenant = newTenant(Environment.TEST);
 const openCase = (transport: Transport) =>
   createClient(RefundCaseService, transport).openRefundCase({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     paymentIntentId: randomUUID(),
     amountMinor: 100n,
     paidAmountMinor: 100n,
@@ -170,7 +169,7 @@ async function accountPage(transport: Transport): Promise<Response> {
 
 /** A key of the public API, which the gateway checks with its own call. */
 async function sandboxKey(transport: Transport): Promise<string> {
-  const request = { ...tenant, idempotencyKey: newKey(), name: 'Shop', scopes: [...ALL_SCOPES] };
+  const request = { ...newWrite(tenant), name: 'Shop', scopes: [...ALL_SCOPES] };
   return (await createClient(ApiKeyService, transport).issueApiKey(request)).key;
 }
 

@@ -16,7 +16,7 @@ import {
 import * as areaCheck from '../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
 import { verifyFunds } from '../services/funds/verify-funds.ts';
-import { newKey, startHarness, type TestHarness } from '../support/harness.ts';
+import { newWrite, startHarness, type TestHarness } from '../support/harness.ts';
 import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { failing, startProvider } from '../support/provider-server.ts';
@@ -229,12 +229,7 @@ it.each(TEMPORAL_STATES)(
     expect(await statusOf(submitted)).toBe('PROCESSING');
     for (const refundCaseId of [submitted, unsubmitted]) {
       const outcome = ProviderOutcome.SUCCEEDED;
-      await cases.recordProviderOutcome({
-        ...tenants.refunds,
-        idempotencyKey: newKey(),
-        refundCaseId,
-        outcome,
-      });
+      await cases.recordProviderOutcome({ ...newWrite(tenants.refunds), refundCaseId, outcome });
       expect(await statusOf(refundCaseId)).toBe('SUCCEEDED');
     }
     // The balance covers another refund before it is decided again, so the number of its execution differs.

@@ -11,7 +11,7 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../support/harness.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
 
 const EVENT_TYPE = 'payment.succeeded.v1';
@@ -78,8 +78,7 @@ export class SandboxMerchant {
   /** Publishes an event as a team; returns its id once it is committed. */
   async publish(): Promise<string> {
     const { event } = await createClient(EventService, this.#transport).publishEvent({
-      ...this.tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(this.tenant),
       type: EVENT_TYPE,
       objectId: randomUUID(),
       data: this.#example,

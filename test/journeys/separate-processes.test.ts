@@ -3,7 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Role as MemberRole } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { call } from '../gateway/http-call.ts';
-import { newKey } from '../support/harness.ts';
+import { newWrite } from '../support/harness.ts';
 import { startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { startProvider, type TestProvider } from '../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
@@ -70,8 +70,7 @@ beforeAll(async () => {
   ({ merchant, key } = await openShop(system, receiver));
   await person.join(system, merchant.tenant);
   await createClient(AccountService, system.transport).inviteMember({
-    ...merchant.tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(merchant.tenant),
     email: COLLEAGUE,
     role: MemberRole.VIEWER,
   });

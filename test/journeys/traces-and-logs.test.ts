@@ -11,7 +11,7 @@ import {
 import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { seedMerchant } from '../gateway/seed-merchant.ts';
-import { newKey, newTenant } from '../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../support/harness.ts';
 import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
 import { accepted, startProvider, type TestProvider } from '../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
@@ -52,8 +52,7 @@ test('one trace leads from a request over all processes to the attempts of its w
   });
   const tenant = newTenant(Environment.TEST);
   const issued = await createClient(ApiKeyService, system.transport).issueApiKey({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     name: 'Shop',
     scopes: [...ALL_SCOPES],
   });

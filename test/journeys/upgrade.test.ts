@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { call } from '../gateway/http-call.ts';
-import { createTestDatabase, newKey } from '../support/harness.ts';
+import { createTestDatabase, newWrite } from '../support/harness.ts';
 import { openSession, query } from '../support/sql.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
@@ -74,7 +74,7 @@ afterAll(async () => {
 /** Creates a product and renames it, each through whichever release the load balancer chooses. */
 async function writeProduct(): Promise<void> {
   const products = createClient(ProductService, system.transport);
-  const call = () => ({ ...merchant.tenant, idempotencyKey: newKey() });
+  const call = () => newWrite(merchant.tenant);
   const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
   const first = `Course ${names.size}`;
   const { product } = await products.createProduct({ ...call(), ...kind, name: first });

@@ -112,3 +112,6 @@ export const newTenant = (environment: Environment = Environment.LIVE) => ({
 
 /** A fresh idempotency key. */
 export const newKey = () => randomUUID();
+
+/** A request, or only its tenant, as a new write: with a fresh idempotency key. */
+export const newWrite = <T extends object>(tenant: T) => ({ ...tenant, idempotencyKey: newKey() });

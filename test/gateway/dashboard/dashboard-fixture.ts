@@ -9,7 +9,7 @@ import type { Language } from '../../../gateway/dashboard/shell/language.ts';
 import { AccountService, type Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newKey, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 
 /**
  * There is no provider at this issuer: people get their sessions from the services. All of a test's people have one
@@ -100,15 +100,9 @@ export async function signIn(
   for (const [merchantId, role] of Object.entries(roles)) {
     const tenant = { merchantId, environment: Environment.LIVE };
     // The first member stays an administrator, because a merchant must keep one.
-    const { invitation } = await accounts.inviteMember({
-      ...tenant,
-      idempotencyKey: newKey(),
-      email,
-      role,
-    });
+    const { invitation } = await accounts.inviteMember({ ...newWrite(tenant), email, role });
     await accounts.acceptInvitation({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       invitationId: invitation!.id,
       accountId: account!.id,
     });

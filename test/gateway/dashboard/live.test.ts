@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Html, html } from '../../../gateway/dashboard/shell/html.ts';
 import { LiveStreams, pollIntervalMs } from '../../../gateway/dashboard/shell/live.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { newKey } from '../../support/harness.ts';
+import { newWrite } from '../../support/harness.ts';
 import type { Visitor } from './dashboard-fixture.ts';
 import { type EventStream, openStream } from './event-stream.ts';
 import { type DeliveriesFixture, startDeliveriesFixture } from './webhooks/deliveries/deliveries-fixture.ts';
@@ -78,11 +78,7 @@ describe('the event stream of a page', () => {
     await fixture.subscribed(tenant);
     const stream = await streamOf(developer, `${base}/deliveries`);
     await stream.next();
-    await accounts().removeMember({
-      ...tenant,
-      idempotencyKey: newKey(),
-      accountId: developer.accountId,
-    });
+    await accounts().removeMember({ ...newWrite(tenant), accountId: developer.accountId });
     await fixture.attempted(tenant, { httpStatus: 500 });
     expect(await stream.next()).toBeUndefined();
     expect((await streamOf(developer, `${base}/deliveries`)).status).toBe(404);

@@ -6,7 +6,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey } from '../../support/harness.ts';
+import { newKey, newWrite } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from './dashboard-fixture.ts';
 
@@ -62,7 +62,7 @@ async function shop() {
   const tenant = { merchantId: randomUUID(), environment: Environment.LIVE };
   await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
   const visitor = await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
-  const write = () => ({ ...tenant, idempotencyKey: newKey(), accountId: visitor.accountId });
+  const write = () => ({ ...newWrite(tenant), accountId: visitor.accountId });
   const invited = async () => (await accounts().listInvitations(tenant)).invitations.length;
   return { ...tenant, visitor, write, invited };
 }

@@ -12,7 +12,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays, civilDateAt } from '../../../services/platform/civil-date.ts';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
 import type { Clients } from '../command-builder.ts';
 import {
   type AdvancePlan,
@@ -86,7 +86,7 @@ export class MonthMerchant {
 
   #write(day: number) {
     const occurredAt = momentOn(dateOf(Math.min(day, DAYS)));
-    return { ...this.tenant, idempotencyKey: newKey(), occurredAt };
+    return { ...newWrite(this.tenant), occurredAt };
   }
 
   /** A call that may be refused because of other steps. */

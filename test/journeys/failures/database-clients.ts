@@ -12,7 +12,7 @@ import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb
 import { ALL_SCOPES } from '../../gateway/gateway-harness.ts';
 import { type Answer, call } from '../../gateway/http-call.ts';
 import { type FaultyLink, openLink } from '../../reconciliation/faulty-link.ts';
-import { bearer, newKey } from '../../support/harness.ts';
+import { bearer, newWrite } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { newKeyRings, newServiceToken } from '../../support/secrets.ts';
@@ -114,8 +114,7 @@ export class DatabaseClients implements AsyncDisposable {
     this.stack.use(receiver);
     const merchant = await SandboxMerchant.subscribe(this.transport, receiver);
     const { key } = await createClient(ApiKeyService, this.transport).issueApiKey({
-      ...merchant.tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(merchant.tenant),
       name: 'Shop',
       scopes: [...ALL_SCOPES],
     });

@@ -2,7 +2,7 @@ import { Code, createClient } from '@connectrpc/connect';
 import { expect, vi } from 'vitest';
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { seedMerchant } from '../../gateway/seed-merchant.ts';
-import { newKey } from '../../support/harness.ts';
+import { newWrite } from '../../support/harness.ts';
 import { failing, type TestProvider } from '../../support/provider-server.ts';
 import type { SandboxMerchant } from '../sandbox-merchant.ts';
 import type { DashboardPerson } from './dashboard-person.ts';
@@ -28,7 +28,7 @@ export async function releaseAdvance({ system: { transport }, person, provider, 
   const fails = failing(Code.Unavailable);
   provider.payout(advanceRequestId, fails, fails, () => ({ result: { case: 'accepted', value: PAYOUT } }));
   const advances = createClient(AdvanceService, transport);
-  const write = () => ({ ...tenant, idempotencyKey: newKey(), advanceRequestId });
+  const write = () => ({ ...newWrite(tenant), advanceRequestId });
   await advances.approveAdvance(write());
   await advances.releaseAdvance(write());
   return {

@@ -9,7 +9,7 @@ import type { Environment } from '../../../proto/gen/payments/merchant/v1/mercha
 import { CookieBrowser, type OpenedPage } from '../../gateway/dashboard/sign-in/cookie-browser.ts';
 import { SESSION, signIn } from '../../gateway/dashboard/sign-in/sign-in-fixture.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
-import { newKey } from '../../support/harness.ts';
+import { newWrite } from '../../support/harness.ts';
 import type { Read } from './load.ts';
 import { MIN_LENGTH } from './secrets.ts';
 import type { SeparateSystem } from './separate-system.ts';
@@ -63,7 +63,7 @@ export class DashboardPerson implements AsyncDisposable {
       redirectUri: `${dashboardUrl}/sign-in/callback`,
     });
     const { email, role } = PERSON;
-    const invitation = { ...tenant, idempotencyKey: newKey(), email, role };
+    const invitation = { ...newWrite(tenant), email, role };
     await createClient(AccountService, transport).inviteMember(invitation);
     this.#baseUrl = dashboardUrl;
     this.#home = `/sandbox/${tenant.merchantId}`;

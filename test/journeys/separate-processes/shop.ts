@@ -3,7 +3,7 @@ import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ALL_SCOPES } from '../../gateway/gateway-harness.ts';
 import { seedMerchant } from '../../gateway/seed-merchant.ts';
-import { newKey } from '../../support/harness.ts';
+import { newWrite } from '../../support/harness.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
 import { SandboxMerchant } from '../sandbox-merchant.ts';
 import type { SeparateSystem } from './separate-system.ts';
@@ -40,7 +40,7 @@ export async function openShop(
   const merchant = await SandboxMerchant.subscribe(transport, receiver);
   await merchant.becomes(WebhookSubscriptionState.ACTIVE, ACTIVE_MS);
   const { tenant } = merchant;
-  const call = { ...tenant, idempotencyKey: newKey() };
+  const call = newWrite(tenant);
   const scopes = [...ALL_SCOPES];
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({ ...call, name: 'Shop', scopes });
   await seedMerchant(transport, tenant.merchantId, tenant.environment).refundCase();

@@ -3,7 +3,7 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ACTOR_HEADERS } from '../../../services/platform/rpc/call-context.ts';
-import { newKey } from '../../support/harness.ts';
+import { newWrite } from '../../support/harness.ts';
 
 type Tenant = Readonly<{ merchantId: string; environment: Environment }>;
 
@@ -39,7 +39,7 @@ export const PERSON_ADDRESS = '2001:db8::7';
 /** The calls of a dashboard and an internal team about accounts. */
 export function accountsFixture(transport: Transport) {
   const client = createClient(AccountService, transport);
-  const write = (tenant: Tenant) => ({ ...tenant, idempotencyKey: newKey() });
+  const write = (tenant: Tenant) => newWrite(tenant);
   const signIn = async (person = newPerson()) => {
     const token = newToken();
     const request = { ...signInRequest(person), tokenSha256: sha256(token) };

@@ -5,7 +5,7 @@ import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/call-context.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, PERSON_ADDRESS, signInRequest } from './accounts-fixture.ts';
 
@@ -30,9 +30,9 @@ describe('the audit trail', () => {
     const ana = await fixture().join(tenant, Role.ADMIN);
     const headers = headersOf(ana);
     const email = 'new@shop.example';
-    const invited = { ...tenant, idempotencyKey: newKey(), email, role: Role.DEVELOPER };
+    const invited = { ...newWrite(tenant), email, role: Role.DEVELOPER };
     const { invitation } = await fixture().client.inviteMember(invited, { headers });
-    const revoked = { ...tenant, idempotencyKey: newKey(), invitationId: invitation!.id };
+    const revoked = { ...newWrite(tenant), invitationId: invitation!.id };
     await fixture().client.revokeInvitation(revoked, { headers });
     await fixture().client.inviteMember({ ...invited, ...sandbox }, { headers });
 
@@ -80,7 +80,7 @@ describe('the audit trail', () => {
     const gone = await fixture().join(tenant, Role.ADMIN);
     const unknown = randomUUID();
     for (const person of [ana, gone]) {
-      const invited = { ...tenant, idempotencyKey: newKey(), email: `${randomUUID()}@shop.example` };
+      const invited = { ...newWrite(tenant), email: `${randomUUID()}@shop.example` };
       const headers = headersOf(person);
       await fixture().client.inviteMember({ ...invited, role: Role.VIEWER }, { headers });
     }
@@ -97,7 +97,7 @@ describe('the audit trail', () => {
     const tenant = newTenant(Environment.TEST);
     const ana = await fixture().join(tenant, Role.DEVELOPER);
     const events = createClient(EventService, harness.transports.inProcess);
-    const write = () => ({ ...tenant, idempotencyKey: newKey(), objectId: 'one' });
+    const write = () => ({ ...newWrite(tenant), objectId: 'one' });
     const { eventTypes } = await events.listEventTypes({});
     const { name: type, dataExample } = eventTypes.find(({ name }) => name === 'refund.failed.v1')!;
     const data = { ...dataExample!, reason: 'é'.repeat(16_384) };

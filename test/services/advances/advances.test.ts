@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { openSession, sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { verifyFunds } from '../funds/verify-funds.ts';
@@ -156,7 +156,7 @@ describe('an advance that failed halfway', () => {
     const once = await client.requestAdvance(asking);
     const advanceRequestId = once.advanceRequest!.id;
     await deleteRequest(advanceRequestId);
-    const other = client.requestAdvance({ ...asking, idempotencyKey: newKey() });
+    const other = client.requestAdvance(newWrite(asking));
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', { advanceRequestId });
     const again = await client.requestAdvance(asking);
     expect(again.advanceRequest).toMatchObject({ id: advanceRequestId, amountMinor: 4_800n });
@@ -180,7 +180,7 @@ describe('an advance that failed halfway', () => {
     await sqlOf(harness, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
     expect(await client.requestAdvance(first)).toEqual(taken);
     expect(await client.requestAdvance(first)).toEqual(taken);
-    const other = client.requestAdvance({ ...first, idempotencyKey: newKey() });
+    const other = client.requestAdvance(newWrite(first));
     const known = { advanceRequestId };
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED', known);
   });
@@ -240,7 +240,7 @@ describe('an advance that failed halfway', () => {
     for (const sql of [refused, freed]) await lock.query(sql, [quote.id, command!.id]);
     await lock.query('commit');
     expect((await late).advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
-    const other = client.requestAdvance({ ...asking, idempotencyKey: newKey() });
+    const other = client.requestAdvance(newWrite(asking));
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED');
     expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
   });
@@ -255,7 +255,7 @@ describe('an advance that failed halfway', () => {
     // As after a crash and the workflow's completion: the payout is done, but there is no record of the first call.
     await sqlOf(harness, 'delete from platform.idempotency_record where key = $1', [first.idempotencyKey]);
     expect(await client.releaseAdvance(first)).toEqual(paid);
-    const other = client.releaseAdvance({ ...first, idempotencyKey: newKey() });
+    const other = client.releaseAdvance(newWrite(first));
     await expectRefusal(other, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', { status: 'RELEASED' });
     expect(await funds.rows()).toEqual([['2020-07-20', 'SCHEDULED', 0n, 4_800n, 0n, 1]]);
   });
@@ -270,11 +270,7 @@ describe('an advance that failed halfway', () => {
     const refused = client.refuseAdvance({ ...funds.write(), advanceRequestId, reason: 'late' });
     const started = { status: 'APPROVED', releaseStarted: 'true' };
     await expectRefusal(refused, Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', started);
-    const released = await client.releaseAdvance({
-      ...funds.tenant,
-      idempotencyKey: newKey(),
-      advanceRequestId,
-    });
+    const released = await client.releaseAdvance({ ...newWrite(funds.tenant), advanceRequestId });
     expect(released.advanceRequest).toMatchObject({
       status: AdvanceRequestStatus.RELEASED,
       releasedAt: timestampFromDate(new Date('2020-06-22T15:00:00Z')),

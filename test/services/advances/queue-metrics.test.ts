@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newKey, newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { payoutsOf } from './provider-queue.ts';
@@ -55,7 +55,7 @@ const waiting = async (environment: 'live' | 'test') =>
 it('says how long the oldest request has waited for its review or, once approved, for its release', async () => {
   const { request, approve, client, tenant } = payoutsOf(harness, newTenant(Environment.TEST));
   const refuse = (advanceRequestId: string) =>
-    client.refuseAdvance({ ...tenant, idempotencyKey: newKey(), advanceRequestId, reason: 'too much' });
+    client.refuseAdvance({ ...newWrite(tenant), advanceRequestId, reason: 'too much' });
   expect(await waiting('test')).toBe(0);
   const [requested, approved] = [await request(), await approve()];
   const anHourAgo = `update advances.request set reviewed_at = now() - interval '1 hour' where id = $1`;

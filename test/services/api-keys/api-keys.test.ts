@@ -10,7 +10,14 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness, testConfig } from '../../support/harness.ts';
+import {
+  newKey,
+  newTenant,
+  newWrite,
+  startHarness,
+  type TestHarness,
+  testConfig,
+} from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 
 const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
@@ -26,8 +33,7 @@ type ApiKeyClient = ReturnType<typeof clientOver>;
 type Tenant = ReturnType<typeof newTenant>;
 
 const keyRequest = (tenant: Tenant) => ({
-  ...tenant,
-  idempotencyKey: newKey(),
+  ...newWrite(tenant),
   name: 'Web shop',
   scopes: [ApiKeyScope.REFUNDS_READ, ApiKeyScope.WEBHOOKS_MANAGE],
 });
@@ -94,7 +100,7 @@ describe('ApiKeyService', () => {
     const tenant = newTenant();
     const { key, apiKey } = await issue(tenant);
     const rotate = (overlapSeconds: number) =>
-      client().rotateApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id, overlapSeconds });
+      client().rotateApiKey({ ...newWrite(tenant), apiKeyId: apiKey!.id, overlapSeconds });
     const successor = await rotate(60);
     expect(successor.apiKey).toMatchObject({ name: apiKey!.name, scopes: apiKey!.scopes });
     const rotatedAt = timestampDate(successor.apiKey!.createdAt!).getTime();
@@ -105,7 +111,7 @@ describe('ApiKeyService', () => {
     await rotate(0);
     await expectRefusal(authenticate(key, tenant.environment), Code.Unauthenticated, 'API_KEY_EXPIRED');
     await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'EXPIRED' });
-    await client().revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id });
+    await client().revokeApiKey({ ...newWrite(tenant), apiKeyId: apiKey!.id });
     await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'REVOKED' });
   });
 
@@ -115,7 +121,7 @@ describe('ApiKeyService', () => {
     const createdAt = new Date(Date.now() + 60_000);
     const setCreation = 'update api_keys.api_key set created_at = $2 where id = $1';
     await sqlOf(harness, setCreation, [apiKey!.id, createdAt]);
-    const rotation = { ...tenant, idempotencyKey: newKey(), apiKeyId: apiKey!.id, overlapSeconds: 0 };
+    const rotation = { ...newWrite(tenant), apiKeyId: apiKey!.id, overlapSeconds: 0 };
     const { rotated } = await client().rotateApiKey(rotation);
     expect(rotated!.expiresAt).toEqual(timestampFromDate(createdAt));
   });

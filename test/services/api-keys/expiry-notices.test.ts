@@ -5,7 +5,7 @@ import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expiringKeyNotices, replacedKeyNotices } from '../../../services/api-keys/expiry-notices.ts';
 import type { Database } from '../../../services/platform/database/database.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { openDatabase } from '../../support/open-database.ts';
 import { query } from '../../support/sql.ts';
 
@@ -26,7 +26,7 @@ afterAll(async () => {
 async function issuedFor(days: number, environment = Environment.LIVE) {
   const tenant = newTenant(environment);
   const client = createClient(ApiKeyService, harness.transports.inProcess);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const scopes = [ApiKeyScope.FUNDS_READ];
   const expiresAt = timestampFromMs(Date.now() + days * DAY_MS);
   const { apiKey } = await client.issueApiKey({ ...write(), name: 'Shop', scopes, expiresAt });

@@ -4,7 +4,7 @@ import {
   ApiKeyService,
   ApiKeyState,
 } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { newKey, type TestHarness } from '../../support/harness.ts';
+import { newWrite, type TestHarness } from '../../support/harness.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
@@ -21,7 +21,7 @@ function apiKeyList(harness: TestHarness): ListSubject {
         case when revoked_at is null then 'ACTIVE' else 'REVOKED' end as state
       from api_keys.api_key where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
-      const write = () => ({ ...tenant, idempotencyKey: newKey() });
+      const write = () => newWrite(tenant);
       return {
         tenant,
         list: ({ filters = {}, limit = 0, after = '' }) => {

@@ -9,7 +9,7 @@ import {
   ProductType,
   type UpdateProductRequest,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
 
 type ContentField = 'name' | 'description' | 'refundWindowDays' | 'imageAssetId' | 'imageUrl';
 
@@ -17,7 +17,7 @@ type ContentField = 'name' | 'description' | 'refundWindowDays' | 'imageAssetId'
 export function catalogMerchant(transport: Transport) {
   const client = createClient(ProductService, transport);
   const tenant = newTenant();
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const of = (productId: string) => ({ ...write(), productId });
   const merchant = {
     client,

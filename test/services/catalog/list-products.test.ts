@@ -5,7 +5,7 @@ import {
   ProductStatus,
   ProductType,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newKey, type TestHarness } from '../../support/harness.ts';
+import { newWrite, type TestHarness } from '../../support/harness.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 
@@ -30,7 +30,7 @@ function productList(harness: TestHarness): ListSubject {
     truth: `select id as key, ${newestFirst('created_at')}, status
       from catalog.product where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
-      const write = () => ({ ...tenant, idempotencyKey: newKey() });
+      const write = () => newWrite(tenant);
       const activate = async (productId: string) => {
         const price = { amountMinor: 100n, type: PriceType.ONE_TIME, maxInstallments: 1 };
         await products.createPrice({ ...write(), ...price, productId });

@@ -9,7 +9,7 @@ import {
   ProductType,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -21,16 +21,14 @@ describe('ProductService', () => {
   const client = () => createClient(ProductService, harness.transports.inProcess);
   const draft = (tenant: ReturnType<typeof newTenant>) =>
     client().createProduct({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       name: 'Monthly plan',
       productType: ProductType.SUBSCRIPTION,
       refundWindowDays: 30,
     });
   const price = (tenant: ReturnType<typeof newTenant>, productId: string) =>
     client().createPrice({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       productId,
       amountMinor: 9_007_199_254_740_991n,
       type: PriceType.RECURRING,
@@ -44,8 +42,7 @@ describe('ProductService', () => {
     const { product } = await draft(tenant);
     const created = await price(tenant, product!.id);
     const { offer } = await client().createOffer({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       priceId: created.price!.id,
       name: 'Launch',
       checkoutUrl: 'https://shop.example/launch',
@@ -70,8 +67,8 @@ describe('ProductService', () => {
     const tenant = newTenant();
     const { product } = await draft(tenant);
     const productId = product!.id;
-    const activate = () => client().activateProduct({ ...tenant, idempotencyKey: newKey(), productId });
-    const archive = () => client().archiveProduct({ ...tenant, idempotencyKey: newKey(), productId });
+    const activate = () => client().activateProduct({ ...newWrite(tenant), productId });
+    const archive = () => client().archiveProduct({ ...newWrite(tenant), productId });
     await expectRefusal(activate(), Code.FailedPrecondition, 'PRODUCT_WITHOUT_PRICE', { state: 'DRAFT' });
     await price(tenant, productId);
     await expectRefusal(archive(), Code.FailedPrecondition, 'PRODUCT_STATE', { state: 'DRAFT' });
@@ -89,8 +86,8 @@ describe('ProductService', () => {
     const { product } = await draft(tenant);
     const productId = product!.id;
     const first = (await price(tenant, productId)).price!;
-    await client().activateProduct({ ...tenant, idempotencyKey: newKey(), productId });
-    const retire = () => client().retirePrice({ ...tenant, idempotencyKey: newKey(), priceId: first.id });
+    await client().activateProduct({ ...newWrite(tenant), productId });
+    const retire = () => client().retirePrice({ ...newWrite(tenant), priceId: first.id });
     await expectRefusal(retire(), Code.FailedPrecondition, 'LAST_PRICE_OF_ACTIVE_PRODUCT', {
       state: 'ACTIVE',
     });

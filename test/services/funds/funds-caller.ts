@@ -11,7 +11,7 @@ import {
   SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
 
 /** A sale as tests write it: amounts in centavos, `on` a date of the past at noon in São Paulo. */
 export interface TestSale {
@@ -34,8 +34,7 @@ export function fundsCaller(
 ) {
   const client = createClient(FundsService, transport);
   const write = (on?: string) => ({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     ...(on !== undefined && { occurredAt: timestampFromDate(new Date(`${on}T15:00:00Z`)) }),
   });
   return {

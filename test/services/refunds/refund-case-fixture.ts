@@ -6,7 +6,7 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 
 export type Tenant = ReturnType<typeof newTenant>;
 export type Refunds = Client<typeof RefundCaseService>;
@@ -17,7 +17,7 @@ const DAY_MS = 86_400_000;
 /** A client of refund cases and the steps that tests take with it, all of one merchant. */
 export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: Tenant = newTenant()) {
   const refunds: Refunds = createClient(RefundCaseService, harness.transports[way]);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   type Opening = Omit<Parameters<Refunds['openRefundCase']>[0], '$typeName'>;
   const open = async (overrides: Opening = {}) => {
     const { refundCase } = await refunds.openRefundCase({

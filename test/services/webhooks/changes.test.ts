@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../../support/harness.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 import type { TestTenant } from './webhooks-fixture.ts';
 
@@ -42,11 +42,7 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
   it('is not sent a second after its delivery was canceled', async () => {
     const { endpoint, eventIds, deliveryOf, flow } = await stalled(5);
     const [first, canceled, ...others] = eventIds;
-    await webhooks.deliveries.cancelDelivery({
-      ...tenant,
-      idempotencyKey: newKey(),
-      deliveryId: deliveryOf(canceled!),
-    });
+    await webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: deliveryOf(canceled!) });
     await delay(1_000);
     flow();
     await eventually(() => expect(endpoint.eventIds).toHaveLength(4));
@@ -56,14 +52,13 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
   it('is not sent a second after its resend was canceled', async () => {
     const { endpoint, eventIds, flow } = await stalled(3);
     const { resend } = await webhooks.deliveries.resendDeliveries({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       selection: { case: 'eventId', value: eventIds[0]! },
     });
     const resendId = resend!.id;
     await webhooks.dispatch.continueResend({ resendId, maxDeliveries: 10 });
     await delay(500);
-    await webhooks.deliveries.cancelResend({ ...tenant, idempotencyKey: newKey(), resendId });
+    await webhooks.deliveries.cancelResend({ ...newWrite(tenant), resendId });
     await delay(1_000);
     flow();
     await eventually(() => expect(endpoint.eventIds).toEqual(eventIds));
@@ -83,8 +78,7 @@ describe("a delivery waiting in the memory of its lane's owner", () => {
     const fresh = await webhooks.publish(tenant);
     await eventually(() => expect(endpoint.eventIds).toEqual([eventIds[0], fresh.id]));
     const { resend } = await webhooks.deliveries.resendDeliveries({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       subscriptionId: id,
       selection: { case: 'missed', value: missed! },
     });

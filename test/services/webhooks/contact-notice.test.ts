@@ -2,7 +2,7 @@ import { beforeEach, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
 import { startWebhooks } from './attempts-fixture.ts';
 import type { TestTenant } from './webhooks-fixture.ts';
 
@@ -72,7 +72,7 @@ it('notifies the contact of a 410, but not when a person disables the subscripti
   await publishAndAnswer(gone.tenant, 410);
   expect(await stateOf(gone.tenant, gone.id)).toBe(DISABLED);
   const { tenant, id } = await activeSubscription();
-  const request = { ...tenant, idempotencyKey: newKey(), subscriptionId: id };
+  const request = { ...newWrite(tenant), subscriptionId: id };
   await fixture.subscriptions.disableWebhookSubscription(request);
   const started = await notices();
   expect(started.map(({ workflowId }) => workflowId)).toEqual([`notice-WEBHOOK_GONE-${gone.id}`]);

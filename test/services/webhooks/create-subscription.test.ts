@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../../support/harness.ts';
 import { openSession } from '../../support/sql.ts';
 import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
 import { newUrl } from './webhooks-fixture.ts';
@@ -91,8 +91,7 @@ describe('CreateWebhookSubscription', () => {
       });
     await refused(`https://localhost.:8443/${path}`);
     await fixture.subscriptions.disableWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       subscriptionId: subscription!.id,
     });
     await refused(`https://LOCALHOST:8443/${path}`);

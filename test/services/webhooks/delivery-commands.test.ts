@@ -7,7 +7,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { WorkflowCommandKind } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../../support/harness.ts';
 import { openSession } from '../../support/sql.ts';
 import { answered, inFlight, startWebhooks } from './attempts-fixture.ts';
 import { newUrl, type TestTenant } from './webhooks-fixture.ts';
@@ -259,8 +259,7 @@ describe('CancelDelivery', () => {
   it('unblocks the next delivery of the object, but not before earlier ones have ended', async () => {
     const tenant = newTenant();
     await fixture.subscriptions.createWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       url: newUrl(),
       ordered: true,
       eventTypes: ['payment.succeeded.v1'],

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { scrape } from '../../support/scrape.ts';
 import { type Attempts, startAttempts } from './attempts-fixture.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
@@ -44,8 +44,7 @@ const answerAll = (status: number) => attempts.answerAll(status);
 
 async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
   await fixture.subscriptions.createWebhookSubscription({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     ordered: true,
     url: 'https://93.184.215.14/ordered',
     eventTypes: ['payment.succeeded.v1'],
@@ -118,11 +117,7 @@ describe('a scrape reports', () => {
     const tenant = newTenant(Environment.TEST);
     const { id } = await fixture.subscribe(tenant);
     await answerAll(500);
-    await fixture.subscriptions.pauseWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      subscriptionId: id,
-    });
+    await fixture.subscriptions.pauseWebhookSubscription({ ...newWrite(tenant), subscriptionId: id });
     await fixture.sql(
       "update webhooks.subscription set paused_at = now() - interval '26 hours' where paused_at is not null",
     );
@@ -141,11 +136,7 @@ describe('a scrape reports', () => {
     const tenant = newTenant();
     const { id } = await fixture.subscribe(tenant);
     await answerAll(500);
-    await fixture.subscriptions.disableWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      subscriptionId: id,
-    });
+    await fixture.subscriptions.disableWebhookSubscription({ ...newWrite(tenant), subscriptionId: id });
     const waiting = await scrapeAnew();
     expect(waiting('payments_workflow_outbox_commands')).toBe(
       before('payments_workflow_outbox_commands')! + 1,

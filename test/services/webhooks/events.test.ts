@@ -7,7 +7,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import type { PublishEventRequest } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { EVENT_CATALOG } from '../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 let harness: TestHarness;
@@ -20,8 +20,7 @@ describe('EventService', () => {
   const fixture = () => webhooksFixture(harness, harness.transports.inProcess);
   const publish = (tenant: TestTenant, request: Partial<PublishEventRequest> = {}) =>
     fixture().events.publishEvent({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       type: 'payment.succeeded.v1',
       objectId: randomUUID(),
       data: PAYMENT,

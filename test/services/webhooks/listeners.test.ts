@@ -12,7 +12,7 @@ import { executeNamed } from '../../../services/platform/database/named-sql.ts';
 import { expiredListeners } from '../../../services/webhooks/listeners/expired-listeners.ts';
 import { SubscriptionEntity } from '../../../services/webhooks/subscriptions/subscription.entity.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { openDatabase } from '../../support/open-database.ts';
 import { lockWaits, openSession } from '../../support/sql.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
@@ -100,7 +100,7 @@ test('a listener is not listed among subscriptions and does not count toward the
   const { id } = await fixture.subscribe(tenant);
   const { subscriptions } = await fixture.subscriptions.listWebhookSubscriptions(tenant);
   expect(subscriptions.map((subscription) => subscription.id)).toEqual([id]);
-  const write = { ...tenant, idempotencyKey: newKey(), subscriptionId };
+  const write = { ...newWrite(tenant), subscriptionId };
   const refusals = [
     fixture.subscriptions.getWebhookSubscription({ ...tenant, subscriptionId }),
     fixture.subscriptions.disableWebhookSubscription(write),

@@ -5,7 +5,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { openSession } from '../../support/sql.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
@@ -41,11 +41,7 @@ async function deliveryOf(name: string): Promise<string> {
 }
 
 const cancel = async (name: string) =>
-  webhooks.deliveries.cancelDelivery({
-    ...tenant,
-    idempotencyKey: newKey(),
-    deliveryId: await deliveryOf(name),
-  });
+  webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: await deliveryOf(name) });
 
 async function publish(...objects: string[]): Promise<void> {
   for (const objectId of objects) await webhooks.publish(tenant, objectId);
@@ -191,7 +187,7 @@ describe('an ordered subscription', () => {
     const payment = () => ({ type: 'payment.succeeded.v1', objectId: randomUUID(), data: PAYMENT });
     for (let call = 0; call < 4; call += 1) {
       const events = Array.from({ length: 100 }, payment);
-      await webhooks.events.publishEvents({ ...tenant, idempotencyKey: newKey(), events });
+      await webhooks.events.publishEvents({ ...newWrite(tenant), events });
     }
     await eventually(() => expect(held.count).toBeGreaterThan(0));
     // Published while the one before it was ending.

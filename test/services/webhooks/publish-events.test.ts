@@ -6,7 +6,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { EVENT_CATALOG } from '../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { bearer, newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { bearer, newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { PAYMENT, type TestTenant } from './webhooks-fixture.ts';
 
@@ -35,7 +35,7 @@ const payment = (objectId: string = randomUUID()) => ({
   objectId,
   data: PAYMENT,
 });
-const write = (tenant: TestTenant = newTenant()) => ({ ...tenant, idempotencyKey: newKey() });
+const write = (tenant: TestTenant = newTenant()) => newWrite(tenant);
 const published = (tenant: TestTenant) =>
   sqlOf<{ id: string; object_id: string; sequence: string }>(
     harness,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newKey, newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { openSession } from '../../support/sql.ts';
 import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from './webhooks-fixture.ts';
 
@@ -114,8 +114,7 @@ it.each([0, 1])(
   async (last) => {
     const tenant = newTenant();
     await fixture.subscriptions.createWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       url: newUrl(),
       ordered: true,
       eventTypes: ['payment.succeeded.v1'],

@@ -3,7 +3,7 @@ import { Code } from '@connectrpc/connect';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
 import { startWebhooks } from './attempts-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
 
@@ -37,7 +37,7 @@ describe('a resend', () => {
     for (const stranger of strangers) {
       const key = { ...stranger, resendId: resend.id };
       await expectRefusal(fixture.deliveries.getResend(key), Code.NotFound, 'RESEND_NOT_FOUND');
-      const canceled = fixture.deliveries.cancelResend({ ...key, idempotencyKey: newKey() });
+      const canceled = fixture.deliveries.cancelResend(newWrite(key));
       await expectRefusal(canceled, Code.NotFound, 'RESEND_NOT_FOUND');
       expect((await fixture.deliveries.listResends(stranger)).resends).toEqual([]);
       const ofEvent = fixture.resend(stranger, { case: 'eventId', value: event.id });
@@ -79,7 +79,7 @@ describe('a resend', () => {
       'WEBHOOK_SUBSCRIPTION_STATE',
     );
     const deleted = { ...tenant, subscriptionId: disabled };
-    await fixture.subscriptions.deleteWebhookSubscription({ ...deleted, idempotencyKey: newKey() });
+    await fixture.subscriptions.deleteWebhookSubscription(newWrite(deleted));
     const toDeleted = period(now - 1, now, { subscriptionId: disabled });
     await expectRefusal(toDeleted, Code.NotFound, 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
     const previewOfDeleted = preview({ subscriptionId: disabled });

@@ -13,7 +13,7 @@ import {
 import { createLogger, metrics } from '../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
 import { openSession } from '../../support/sql.ts';
 import { startWebhooks } from './attempts-fixture.ts';
 import { exhausted } from './subscription-errors.ts';
@@ -270,7 +270,7 @@ describe('retention', () => {
 
   it('unblocks the next event of an object when it ends an earlier one, whose workflow is not started again', async () => {
     const tenant = newTenant();
-    const write = { ...tenant, idempotencyKey: newKey() };
+    const write = newWrite(tenant);
     const about = { url: newUrl(), eventTypes: ['payment.succeeded.v1'], ordered: true };
     await fixture.subscriptions.createWebhookSubscription({ ...write, ...about });
     await deliverAll();

@@ -2,7 +2,7 @@ import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant } from '../../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../../support/harness.ts';
 import { startWebhooks } from './attempts-fixture.ts';
 import { type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
@@ -34,19 +34,11 @@ describe('SendTestEvent', () => {
   it('waits while the subscription is paused, and is sent once it is resumed', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
-    await fixture.subscriptions.pauseWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      subscriptionId,
-    });
+    await fixture.subscriptions.pauseWebhookSubscription({ ...newWrite(tenant), subscriptionId });
     const eventId = await sendTestEvent(tenant, subscriptionId);
     await deliverAll();
     expect(await deliveriesOf(tenant, eventId)).toMatchObject([{ status: DeliveryStatus.HELD }]);
-    await fixture.subscriptions.resumeWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      subscriptionId,
-    });
+    await fixture.subscriptions.resumeWebhookSubscription({ ...newWrite(tenant), subscriptionId });
     await deliverAll();
     expect(await deliveriesOf(tenant, eventId)).toMatchObject([{ status: DeliveryStatus.SUCCEEDED }]);
   });
@@ -54,11 +46,7 @@ describe('SendTestEvent', () => {
   it('refuses a disabled subscription, and publishes nothing', async () => {
     const tenant = newTenant();
     const { id: subscriptionId } = await fixture.subscribe(tenant);
-    await fixture.subscriptions.disableWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      subscriptionId,
-    });
+    await fixture.subscriptions.disableWebhookSubscription({ ...newWrite(tenant), subscriptionId });
     await expectRefusal(
       sendTestEvent(tenant, subscriptionId),
       Code.FailedPrecondition,

@@ -1,6 +1,5 @@
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { TestHarness } from '../../support/harness.ts';
-import { newKey } from '../../support/harness.ts';
+import { newWrite, type TestHarness } from '../../support/harness.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
 import { webhooksFixture } from './webhooks-fixture.ts';
 
@@ -31,7 +30,7 @@ export function subscriptionList(harness: TestHarness): ListSubject {
           await placeRow(harness, 'webhooks.subscription', 'created_at', id, place);
         },
         async change({ key, state }) {
-          const request = { ...tenant, idempotencyKey: newKey(), subscriptionId: key };
+          const request = { ...newWrite(tenant), subscriptionId: key };
           if (state === 'DISABLED') await subscriptions.reactivateWebhookSubscription(request);
           else await subscriptions.disableWebhookSubscription(request);
         },

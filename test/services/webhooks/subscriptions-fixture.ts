@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import type { CreateWebhookSubscriptionRequest } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, startHarness } from '../../support/harness.ts';
+import { newWrite, startHarness } from '../../support/harness.ts';
 import { newUrl, type TestTenant, webhooksFixture } from './webhooks-fixture.ts';
 
 /** The number of subscriptions that a merchant may have. */
@@ -21,8 +21,7 @@ export async function startSubscriptions(onStatement?: (sql: string) => void) {
     request: Partial<Pick<CreateWebhookSubscriptionRequest, 'idempotencyKey' | 'url' | 'eventTypes'>> = {},
   ) =>
     fixture.subscriptions.createWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(tenant),
       url: newUrl(),
       eventTypes: ['payment.succeeded.v1', 'refund.requested.v1'],
       ...request,

@@ -8,7 +8,7 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, type TestHarness } from '../../support/harness.ts';
+import { newWrite, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 
 export interface TestTenant {
@@ -41,19 +41,13 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
     deliveries: createClient(DeliveryService, transport),
 
     async subscribe(tenant: TestTenant, eventTypes = ['payment.succeeded.v1'], url = newUrl()) {
-      const answer = await subscriptions.createWebhookSubscription({
-        ...tenant,
-        idempotencyKey: newKey(),
-        url,
-        eventTypes,
-      });
+      const answer = await subscriptions.createWebhookSubscription({ ...newWrite(tenant), url, eventTypes });
       return answer.subscription!;
     },
 
     async publish(tenant: TestTenant, objectId: string = randomUUID(), requestId?: string) {
       const answer = await events.publishEvent({
-        ...tenant,
-        idempotencyKey: newKey(),
+        ...newWrite(tenant),
         type: 'payment.succeeded.v1',
         objectId,
         data: PAYMENT,

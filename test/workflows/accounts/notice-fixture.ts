@@ -6,7 +6,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type NoticeKind, workflowId } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
@@ -65,12 +65,7 @@ export class FailingMerchant {
 
   /** Subscribes a healthy endpoint. */
   async subscribe(language = Language.EN): Promise<this> {
-    await this.accounts.setMerchantContact({
-      ...this.tenant,
-      idempotencyKey: newKey(),
-      email: this.email,
-      language,
-    });
+    await this.accounts.setMerchantContact({ ...newWrite(this.tenant), email: this.email, language });
     const { id } = await this.fixture.subscribe(this.tenant, undefined, this.url);
     this.subscriptionId = id;
     await this.becomes(ACTIVE);

@@ -12,7 +12,7 @@ import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { exhausted } from '../../services/webhooks/subscription-errors.ts';
-import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
@@ -238,7 +238,7 @@ describe.concurrent('the merchant contact', () => {
     await merchant.fail();
     await vi.waitFor(() => expect(inbox.attempts(merchant.email)).toBeGreaterThan(0), { timeout: 40_000 });
     const email = `contact-${randomUUID()}@merchant.example`;
-    const contact = { ...merchant.tenant, idempotencyKey: newKey(), email, language: Language.EN };
+    const contact = { ...newWrite(merchant.tenant), email, language: Language.EN };
     await merchant.accounts.setMerchantContact(contact);
     expect((await mailTo(inbox, email)).mail.subject).toMatch(/^Webhook failing/);
   });
@@ -319,7 +319,7 @@ describe.concurrent('administrators and developers, when no contact is set', () 
   async function withPeople(...roles: readonly Role[]) {
     const merchant = await newMerchant();
     const { tenant, accounts } = merchant;
-    const write = () => ({ ...tenant, idempotencyKey: newKey() });
+    const write = () => newWrite(tenant);
     const people = roles.map((role) => ({ role, email: `person-${randomUUID()}@merchant.example` }));
     for (const { role, email } of people) {
       const { account } = await accounts.startSession({
@@ -364,8 +364,7 @@ describe.concurrent('administrators and developers, when no contact is set', () 
 
 describe.concurrent('an invited person', () => {
   const invite = async ({ accounts, tenant }: FailingMerchant, email: string) =>
-    (await accounts.inviteMember({ ...tenant, idempotencyKey: newKey(), email, role: Role.DEVELOPER }))
-      .invitation!;
+    (await accounts.inviteMember({ ...newWrite(tenant), email, role: Role.DEVELOPER })).invitation!;
 
   it.each([
     [
@@ -379,8 +378,7 @@ describe.concurrent('an invited person', () => {
     const merchant = new FailingMerchant(harness, endpoints);
     const email = `invited-${randomUUID()}@people.example`;
     await merchant.accounts.setMerchantContact({
-      ...merchant.tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(merchant.tenant),
       email: merchant.email,
       language,
     });
@@ -401,7 +399,7 @@ describe.concurrent('an invited person', () => {
     inbox.rejections.set(email, { at: 'RCPT', code: 450 });
     const { id: invitationId } = await invite(merchant, email);
     await vi.waitFor(() => expect(inbox.attempts(email)).toBeGreaterThan(0), { timeout: 40_000 });
-    await merchant.accounts.revokeInvitation({ ...merchant.tenant, idempotencyKey: newKey(), invitationId });
+    await merchant.accounts.revokeInvitation({ ...newWrite(merchant.tenant), invitationId });
     inbox.rejections.delete(email);
     const handle = noticeHandle(temporal, 'INVITATION', invitationId);
     expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NO_LONGER_DUE' });
@@ -418,11 +416,7 @@ describe.concurrent('the workflow', () => {
 
   it('sends nothing when there are no recipients', async () => {
     const merchant = await newMerchant();
-    await merchant.accounts.setMerchantContact({
-      ...merchant.tenant,
-      idempotencyKey: newKey(),
-      language: Language.EN,
-    });
+    await merchant.accounts.setMerchantContact({ ...newWrite(merchant.tenant), language: Language.EN });
     await merchant.fail();
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
     expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NO_RECIPIENTS' });

@@ -32,7 +32,7 @@ import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { advancesCaller } from '../../services/advances/advances-caller.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
-import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
@@ -68,7 +68,7 @@ async function staff(tenant: TestTenant, unwanted: MailTopic, language?: Languag
   const { client, join } = accountsFixture(harness.transports.inProcess);
   if (language) {
     const email = 'webhooks@shop.example';
-    await client.setMerchantContact({ ...tenant, idempotencyKey: newKey(), email, language });
+    await client.setMerchantContact({ ...newWrite(tenant), email, language });
   }
   const [finance, admin] = [await join(tenant, Role.FINANCE), await join(tenant, Role.ADMIN)];
   await client.setMailPreferences({ accountId: admin.accountId, unwanted: [unwanted] });
@@ -199,13 +199,13 @@ it('mails developers who want it about an API key that expires soon', async () =
   const client = createClient(ApiKeyService, harness.transports.inProcess);
   const issue = async (days: number) => {
     const expiresAt = timestampFromMs(Date.now() + days * DAY_MS);
-    const key = { ...tenant, idempotencyKey: newKey(), name: 'Till 7', scopes: [ApiKeyScope.FUNDS_READ] };
+    const key = { ...newWrite(tenant), name: 'Till 7', scopes: [ApiKeyScope.FUNDS_READ] };
     return (await client.issueApiKey({ ...key, expiresAt })).apiKey!;
   };
   const [soon, later, revoked] = [await issue(6), await issue(8), await issue(6)];
   // According to the database, whose clock is a minute ahead, a week before it expires.
   const justDue = await issue(7 + 1 / 1440);
-  await client.revokeApiKey({ ...tenant, idempotencyKey: newKey(), apiKeyId: revoked.id });
+  await client.revokeApiKey({ ...newWrite(tenant), apiKeyId: revoked.id });
   const { merchantId } = tenant;
   const start = ({ id }: { id: string }) =>
     temporal.client.workflow.execute(workflowType, {
@@ -230,7 +230,7 @@ it('mails about an API key that was replaced and is still used, until no system 
   const developer = await join(tenant, Role.DEVELOPER);
   await staff(tenant, MailTopic.API_KEYS, Language.EN);
   const client = createClient(ApiKeyService, harness.transports.inProcess);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const { apiKey } = await client.issueApiKey({
     ...write(),
     // A name must not look like another line of the mail.

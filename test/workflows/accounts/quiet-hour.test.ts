@@ -23,7 +23,7 @@ import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { exhausted } from '../../services/webhooks/subscription-errors.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
-import { newKey, newTenant, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
@@ -82,8 +82,7 @@ async function createSubscription() {
   const tenant = newTenant(Environment.TEST);
   const email = `contact-${tenant.merchantId}@merchant.example`;
   await createClient(AccountService, harness.transports.inProcess).setMerchantContact({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     email,
     language: Language.EN,
   });

@@ -7,7 +7,7 @@ import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { exhausted, gone } from '../../../services/webhooks/subscription-errors.ts';
-import { newKey } from '../../../support/harness.ts';
+import { newWrite } from '../../../support/harness.ts';
 import { type SeenPage, Visitor } from '../dashboard-fixture.ts';
 import { type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
 
@@ -64,8 +64,7 @@ describe('the banner', () => {
     await merchant.subscription('DISABLED', { error: GONE, goneDays: 8 });
     const failed = await merchant.subscription('ERROR', { error: FAILED });
     await fixture.webhooks.subscriptions.disableWebhookSubscription({
-      ...merchant.tenant,
-      idempotencyKey: newKey(),
+      ...newWrite(merchant.tenant),
       subscriptionId: failed.id,
     });
     for (const path of ['', '/webhooks']) {

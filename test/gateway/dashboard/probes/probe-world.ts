@@ -9,7 +9,7 @@ import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/paymen
 import { aPdf, fileMessages } from '../../../services/refunds/evidence-files.ts';
 import { openAttemptRecords } from '../../../services/webhooks/attempt-records.ts';
 import { resendFixture } from '../../../services/webhooks/resend-fixture.ts';
-import { newKey } from '../../../support/harness.ts';
+import { newWrite } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import type { SharedDashboard, Visitor } from '../dashboard-fixture.ts';
@@ -72,7 +72,7 @@ async function makeMoney(fixture: SharedDashboard, tenant: Tenant) {
   const seed = seedMerchant(fixture.transport, tenant.merchantId, tenant.environment);
   const advances = createClient(AdvanceService, fixture.transport);
   const refunds = createClient(RefundCaseService, fixture.transport);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const sales = () =>
     sqlOf<{ id: string }>(fixture.harness, 'select id from funds.sale where merchant_id = $1', [
       tenant.merchantId,
@@ -107,15 +107,9 @@ async function makeAccess(fixture: SharedDashboard, tenant: Tenant) {
   const accounts = createClient(AccountService, fixture.transport);
   const keys = createClient(ApiKeyService, fixture.transport);
   const email = `${randomUUID()}@people.example`;
-  const { invitation } = await accounts.inviteMember({
-    ...tenant,
-    idempotencyKey: newKey(),
-    email,
-    role: Role.VIEWER,
-  });
+  const { invitation } = await accounts.inviteMember({ ...newWrite(tenant), email, role: Role.VIEWER });
   const { apiKey } = await keys.issueApiKey({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     name: 'till',
     scopes: [ApiKeyScope.FUNDS_READ],
   });

@@ -8,7 +8,7 @@ import {
   ProductService,
   ProductType,
 } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 async function shop() {
   const tenant = newTenant();
   const client = createClient(ProductService, fixture.transport);
-  const write = () => ({ ...tenant, idempotencyKey: newKey() });
+  const write = () => newWrite(tenant);
   const visitor = await fixture.signIn({ [tenant.merchantId]: Role.VIEWER });
   const create = async (name: string, description?: string) => {
     const kind = { productType: ProductType.SUBSCRIPTION, refundWindowDays: 30 };

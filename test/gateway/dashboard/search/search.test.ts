@@ -13,7 +13,7 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { newKey } from '../../../support/harness.ts';
+import { newWrite } from '../../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { makeWorld, type World } from '../probes/probe-world.ts';
 
@@ -79,8 +79,7 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
   const { saleId } = await sell({ on: '2020-06-20', gross: 4_990n, sold });
   const paymentIntentId = randomUUID();
   const { refundCase } = await createClient(RefundCaseService, fixture.transport).openRefundCase({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     paymentIntentId,
     saleId,
     amountMinor: 100n,
@@ -89,14 +88,14 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
     reason: 'broken',
   });
   const refunds = createClient(RefundCaseService, fixture.transport);
-  const write = () => ({ ...tenant, idempotencyKey: newKey(), refundCaseId: refundCase!.id });
+  const write = () => ({ ...newWrite(tenant), refundCaseId: refundCase!.id });
   await refunds.startRefund(write());
   await refunds.recordRefundDebit({ ...write(), outcome: RefundDebitOutcome.DEBITED });
   const providerRefundId = `D60701190${randomUUID()}`;
   const outcome = ProviderOutcome.SUCCEEDED;
   await refunds.recordProviderOutcome({ ...write(), outcome, providerRefundId });
   const disputed = { disputeId: randomUUID(), paymentIntentId: randomUUID(), saleId };
-  await refunds.openDispute({ ...tenant, idempotencyKey: newKey(), ...disputed });
+  await refunds.openDispute({ ...newWrite(tenant), ...disputed });
   const links = async (visitor: Visitor, base: string, text: string) =>
     (await search(visitor, base, text)).document
       .querySelectorAll('main td a')

@@ -20,7 +20,7 @@ import { listenOnFreePort } from '../../../gateway/listen.ts';
 import { temporaryDataFolder } from '../../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../../reconciliation/victims.ts';
 import { startStandby } from '../../../support/base-backup.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newKey, newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { type Scraped, scrape } from '../../../support/scrape.ts';
 import { newKeyRing } from '../../../support/secrets.ts';
 import { query } from '../../../support/sql.ts';
@@ -75,11 +75,7 @@ const close = (each: TestHarness) => each.close();
 const productsOf = ({ transports }: TestHarness) => createClient(ProductService, transports.grpc);
 
 async function newProduct(): Promise<string> {
-  const { product } = await productsOf(harness).createProduct({
-    ...tenant,
-    ...COURSE,
-    idempotencyKey: newKey(),
-  });
+  const { product } = await productsOf(harness).createProduct({ ...newWrite(tenant), ...COURSE });
   return product!.id;
 }
 
@@ -194,8 +190,7 @@ it.for(['follows', 'is paused'])(
     const [here, there] = [await openHttp(harness), await openHttp(other)];
     const shop = newTenant();
     const { key } = await createClient(ApiKeyService, harness.transports.inProcess).issueApiKey({
-      ...shop,
-      idempotencyKey: newKey(),
+      ...newWrite(shop),
       name: 'Shop',
       scopes: [ApiKeyScope.WEBHOOKS_MANAGE],
     });

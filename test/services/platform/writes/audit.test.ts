@@ -14,7 +14,7 @@ import { WORKFLOW_HEADER } from '../../../../services/platform/rpc/call-context.
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { bearer, newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { bearer, newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { accountsFixture, PERSON_ADDRESS } from '../../accounts/accounts-fixture.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
@@ -174,7 +174,7 @@ describe('the audit trail of the scenarios', () => {
 });
 
 describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, alone }) => {
-  const contact = (tenant = newTenant()) => ({ ...tenant, idempotencyKey: newKey(), language: Language.EN });
+  const contact = (tenant = newTenant()) => ({ ...newWrite(tenant), language: Language.EN });
   const client = (transport: Transport = acting()) => createClient(AccountService, transport);
   const people = () => accountsFixture(acting());
 
@@ -184,7 +184,7 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     const before = await entriesOf(tenant);
     const denied = client(alone()).setMerchantContact(contact(tenant), { headers });
     await expectRefusal(denied, Code.PermissionDenied, 'GRANT_MISSING', { grant: 'on-behalf-of' });
-    const refused = { ...tenant, idempotencyKey: newKey(), accountId: randomUUID() };
+    const refused = { ...newWrite(tenant), accountId: randomUUID() };
     const removal = client().removeMember(refused, { headers });
     await expectRefusal(removal, Code.NotFound, 'MEMBER_NOT_FOUND');
     expect(await entriesOf(tenant)).toEqual(before);
@@ -197,7 +197,7 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     const tenant = newTenant();
     const { accountId, headers } = await people().join(tenant, Role.ADMIN);
     const invite = async (by: Record<string, string>) => {
-      const invited = { ...tenant, idempotencyKey: newKey(), email: `${randomUUID()}@shop.example` };
+      const invited = { ...newWrite(tenant), email: `${randomUUID()}@shop.example` };
       await client().inviteMember({ ...invited, role: Role.VIEWER }, { headers: by });
       const [command] = await sqlOf<{ workflow_id: string }>(
         harness,
@@ -237,13 +237,9 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     const tenant = newTenant(Environment.TEST);
     const subscriptions = createClient(WebhookSubscriptionService, acting());
     const target = { url: 'https://127.0.0.1:8443/a', eventTypes: ['refund.failed.v1'] };
-    const created = await subscriptions.createWebhookSubscription({
-      ...tenant,
-      idempotencyKey: newKey(),
-      ...target,
-    });
+    const created = await subscriptions.createWebhookSubscription({ ...newWrite(tenant), ...target });
     const { id: subscriptionId } = created.subscription!;
-    const pause = { ...tenant, idempotencyKey: newKey(), subscriptionId };
+    const pause = { ...newWrite(tenant), subscriptionId };
     const isPaused = async () => {
       const { subscription } = await subscriptions.getWebhookSubscription({ ...tenant, subscriptionId });
       return subscription!.pausedAt !== undefined;
@@ -260,7 +256,7 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     expect([await isPaused(), await entriesOf(tenant)]).toMatchObject([true, [made, one]]);
     for (let n = 0; n < 2; n += 1) await subscriptions.pauseWebhookSubscription(pause);
     expect(await entriesOf(tenant)).toMatchObject([made, one]);
-    const again = { ...pause, idempotencyKey: newKey() };
+    const again = newWrite(pause);
     await subscriptions.pauseWebhookSubscription(again);
     expect(await entriesOf(tenant)).toMatchObject([made, one, one]);
   });
@@ -268,11 +264,11 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
   it('stores a request unchanged, without tenant and key, and of a published event no data', async () => {
     const tenant = newTenant();
     const email = 'ana@shop.example';
-    await client().inviteMember({ ...tenant, idempotencyKey: newKey(), email, role: Role.ADMIN });
+    await client().inviteMember({ ...newWrite(tenant), email, role: Role.ADMIN });
     const events = createClient(EventService, acting());
     const [type] = (await events.listEventTypes({})).eventTypes;
     const event = { ...tenant, type: type!.name, objectId: 'one', data: type!.dataExample! };
-    await events.publishEvent({ ...event, idempotencyKey: newKey() });
+    await events.publishEvent(newWrite(event));
     const [invitation, , publication] = await entriesOf(tenant);
     expect(invitation!.request).toEqual({ email, role: 'ROLE_ADMIN' });
     expect(publication!.request).toEqual({ type: type!.name, objectId: 'one' });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
 import { type Endpoint, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
@@ -141,8 +141,7 @@ class Merchant {
     }
     const { missed } = await webhooks.subscriptions.reactivateWebhookSubscription(request);
     const { resend } = await webhooks.deliveries.resendDeliveries({
-      ...request,
-      idempotencyKey: newKey(),
+      ...newWrite(request),
       selection: { case: 'missed', value: missed! },
     });
     this.#resends.push(resend!.id);

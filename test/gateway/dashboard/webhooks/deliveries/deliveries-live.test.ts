@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { sharedChromium } from '../../../../support/chromium.ts';
-import { newKey } from '../../../../support/harness.ts';
+import { newWrite } from '../../../../support/harness.ts';
 import { openWindow } from '../../chromium-fixture.ts';
 import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 
@@ -67,11 +67,7 @@ describe('an open page', () => {
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
     await open(`/deliveries/${deliveryId}`);
     await page.getByRole('button', { name: 'Retry now' }).waitFor();
-    await fixture.webhooks.deliveries.cancelDelivery({
-      ...shop.tenant,
-      idempotencyKey: newKey(),
-      deliveryId: deliveryId!,
-    });
+    await fixture.webhooks.deliveries.cancelDelivery({ ...newWrite(shop.tenant), deliveryId: deliveryId! });
     await page.getByRole('button', { name: 'Resend event' }).waitFor();
     expect(await page.getByRole('button', { name: 'Retry now' }).count()).toBe(0);
     expect(await page.locator('[data-live="state"] .badge').textContent()).toBe('Canceled');
@@ -82,11 +78,7 @@ describe('an open page', () => {
     const [deliveryId] = await fixture.attempted(shop.tenant, { httpStatus: 503 });
     await open('/deliveries');
     const unchanged = await rows().filter({ hasText: 'webhook.ping' }).elementHandle();
-    await fixture.webhooks.deliveries.cancelDelivery({
-      ...shop.tenant,
-      idempotencyKey: newKey(),
-      deliveryId: deliveryId!,
-    });
+    await fixture.webhooks.deliveries.cancelDelivery({ ...newWrite(shop.tenant), deliveryId: deliveryId! });
     await rows().filter({ hasText: 'Canceled' }).waitFor();
     expect(await unchanged!.isVisible()).toBe(true);
   });
@@ -120,7 +112,7 @@ describe('an open page', () => {
   it('shows a former member that they have no access', async () => {
     await fixture.signIn({ [shop.tenant.merchantId]: Role.ADMIN });
     await open('/deliveries');
-    const member = { ...shop.tenant, idempotencyKey: newKey(), accountId: shop.developer.accountId };
+    const member = { ...newWrite(shop.tenant), accountId: shop.developer.accountId };
     await accounts().removeMember(member);
     await page.getByText('you do not have access to it').waitFor();
     expect(await rows().count()).toBe(0);

@@ -8,7 +8,7 @@ import {
   AttemptFailure,
   WebhookListenerService,
 } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey } from '../../../../support/harness.ts';
+import { newWrite } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
 import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 import { type EveryState, makeEveryState } from './every-state.ts';
@@ -66,11 +66,11 @@ describe('the page of a delivery', () => {
     const { id: subscriptionId } = await fixture.subscribed(tenant);
     const reasonOf = async (id: string) => stateOf(await developer.get(`${base}/deliveries/${id}`));
     const [held] = await fixture.attempted(tenant, { httpStatus: 500 });
-    const paused = { ...tenant, idempotencyKey: newKey(), subscriptionId };
+    const paused = { ...newWrite(tenant), subscriptionId };
     await fixture.webhooks.subscriptions.pauseWebhookSubscription(paused);
     await fixture.webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
     expect(await reasonOf(held!)).toContain('Our operations team has paused deliveries');
-    await fixture.webhooks.subscriptions.resumeWebhookSubscription({ ...paused, idempotencyKey: newKey() });
+    await fixture.webhooks.subscriptions.resumeWebhookSubscription(newWrite(paused));
     const resend = await fixture.webhooks.again(tenant, subscriptionId);
     await fixture.webhooks.published(tenant, [Date.now() - 1_000]);
     await fixture.webhooks.goOn(resend.id);

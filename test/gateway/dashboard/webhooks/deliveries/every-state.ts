@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
-import { newKey } from '../../../../support/harness.ts';
+import { newWrite } from '../../../../support/harness.ts';
 import type { DeliveriesFixture, Shop } from './deliveries-fixture.ts';
 
 /** Text that would run, or end the page's own markup, if it were not escaped. */
@@ -31,7 +31,7 @@ export async function makeEveryState(
   ]);
   const [retrying] = await fixture.attempted(tenant, { httpStatus: 503, ...probe }, given);
   const [canceled] = await fixture.attempted(tenant, { failure: 'DNS' });
-  await webhooks.deliveries.cancelDelivery({ ...tenant, idempotencyKey: newKey(), deliveryId: canceled! });
+  await webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: canceled! });
   const [held] = await fixture.attempted(tenant, { httpStatus: 429 });
   await webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
   const [underWay] = await fixture.attempted(tenant, {
@@ -60,8 +60,7 @@ async function exhaust({ webhooks, attempts }: DeliveriesFixture, deliveryId: st
 /** Two events of one object: the first fails at an ordered subscription, so the second is blocked there. */
 async function blockOne({ webhooks, attempts }: DeliveriesFixture, tenant: TestTenant, given: string) {
   const { subscription } = await webhooks.subscriptions.createWebhookSubscription({
-    ...tenant,
-    idempotencyKey: newKey(),
+    ...newWrite(tenant),
     url: newUrl(),
     ordered: true,
     eventTypes: ['payment.succeeded.v1'],

@@ -3,7 +3,7 @@ import { WebhookSubscriptionState } from '../../../../../proto/gen/payments/webh
 import { errorInfoOf } from '../../../../../services/platform/rpc/connect-errors.ts';
 import { EVENT_CATALOG } from '../../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
-import { newKey } from '../../../../support/harness.ts';
+import { newWrite } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
 import {
   type MerchantFixture,
@@ -90,7 +90,7 @@ describe('rejects a URL like the API, with its code, and keeps the entered value
   ])('%j', async (url) => {
     const merchant = await fixture.newMerchant();
     const refusal = await fixture.webhooks.subscriptions
-      .createWebhookSubscription({ ...merchant.tenant, idempotencyKey: newKey(), url, eventTypes: TYPES })
+      .createWebhookSubscription({ ...newWrite(merchant.tenant), url, eventTypes: TYPES })
       .catch((error) => errorInfoOf(error)!);
     const { reason } = refusal as { reason: string };
     const blank = await merchant.developer.get(merchant.at('/webhooks/new'));

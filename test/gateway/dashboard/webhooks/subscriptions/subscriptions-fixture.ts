@@ -3,7 +3,7 @@ import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type AttemptRecords, openAttemptRecords } from '../../../../services/webhooks/attempt-records.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../../../services/webhooks/webhooks-fixture.ts';
-import { newKey } from '../../../../support/harness.ts';
+import { newWrite } from '../../../../support/harness.ts';
 import {
   type DashboardFixture,
   type SeenPage,
@@ -58,7 +58,7 @@ export async function startSubscriptionsFixture(
         at: (path) => `/live/${merchantId}${path}`,
         viewer: await fixture.signIn({ [merchantId]: Role.VIEWER }),
         developer: await fixture.signIn({ [merchantId]: Role.DEVELOPER }),
-        write: (subscriptionId) => ({ ...tenant, idempotencyKey: newKey(), subscriptionId }),
+        write: (subscriptionId) => ({ ...newWrite(tenant), subscriptionId }),
       };
     },
     async close() {

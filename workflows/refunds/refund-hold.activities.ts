@@ -55,14 +55,18 @@ export function createHoldActivities(clients: RefundClients) {
       const { id, status, saleId, executions } = refundCase;
       if (!isClosed(status)) return 'HELD';
       const idempotencyKey = refundHold.endWorkflowId(id);
-      if (status !== RefundCaseStatus.SUCCEEDED) {
+      const isUndone = status !== RefundCaseStatus.SUCCEEDED;
+      if (isUndone) {
         const execution = Math.max(executions, 1);
         await funds.endRefundExecutions({ ...caseFields(input), idempotencyKey, execution });
-        await reverseLiveDebit(funds, input);
       }
-      if (saleId === undefined) return 'ENDED';
-      const ending = { idempotencyKey, outcome: BlockOutcome.RETURNED };
-      return end(funds, tenantFields(input), refundHoldOn(saleId, refundCase), ending);
+      if (saleId !== undefined) {
+        const ending = { idempotencyKey, outcome: BlockOutcome.RETURNED };
+        await end(funds, tenantFields(input), refundHoldOn(saleId, refundCase), ending);
+      }
+      // The hold would take what returns.
+      if (isUndone) await reverseLiveDebit(funds, input);
+      return 'ENDED';
     },
 
     /** Holds the disputed amount of the sale, by default the rest of the sale. */
@@ -107,6 +111,19 @@ export function createHoldActivities(clients: RefundClients) {
       await funds.reverseDeduction({ ...tenant, sourceId, idempotencyKey });
     },
   };
+}
+
+/** Lifts the hold of a refund, if it has arrived. */
+export async function liftRefundHold(
+  funds: RefundClients['funds'],
+  tenant: TenantFields,
+  { id: sourceId, saleId }: RefundCase,
+  idempotencyKey: string,
+): Promise<void> {
+  if (saleId === undefined) return;
+  const ending = { reason: BlockReason.REFUND_IN_PROGRESS, outcome: BlockOutcome.RETURNED, idempotencyKey };
+  const unblocking = funds.unblockFunds({ ...tenant, saleId, sourceId, ...ending });
+  await unlessRefused(unblocking, { BLOCK_NOT_FOUND: undefined });
 }
 
 function refundHoldOn(saleId: string, { id, amountMinor }: RefundCase): Hold {

@@ -1,12 +1,13 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
+import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
 import { createReviewActivities } from './merchant-review.activities.ts';
 import { caseFields, type RefundClients, readCase } from './refund-clients.ts';
 import { createExecutionActivities } from './refund-execution.activities.ts';
 import { createFundingActivities } from './refund-funding.activities.ts';
-import { createHoldActivities } from './refund-hold.activities.ts';
+import { createHoldActivities, liftRefundHold } from './refund-hold.activities.ts';
 import { createSubmissionActivities } from './refund-submission.activities.ts';
 
 export type RefundActivities = ReturnType<typeof createRefundActivities>;
@@ -24,14 +25,19 @@ export function createRefundActivities(clients: RefundClients) {
     ...createSubmissionActivities(clients),
     ...createExecutionActivities(clients),
 
-    /** Reverses the debit of a FAILED refund; fails in any other state. Funds keeps one reversal per case. */
+    /**
+     * Reverses the debit of a FAILED refund; fails in any other state. First lifts its hold, which would take what returns.
+     * Funds keeps one reversal per case.
+     */
     async reverseRefundDebit(input: refundReversal.ReverseRefundInput): Promise<void> {
-      const { status } = await readCase(clients, input);
+      const refundCase = await readCase(clients, input);
+      const { status } = refundCase;
       if (status !== RefundCaseStatus.FAILED) {
         const state = RefundCaseStatus[status];
         throw ApplicationFailure.nonRetryable(`the refund case is ${state}`, 'REFUND_CASE_STATE');
       }
       const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
+      await liftRefundHold(funds, tenantFields(input), refundCase, idempotencyKey);
       await funds.reverseRefundDebit({ ...caseFields(input), idempotencyKey });
     },
   });

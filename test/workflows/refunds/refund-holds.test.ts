@@ -88,6 +88,24 @@ describe("a refund case holds its amount of its sale's funds", () => {
     },
   );
 
+  it('until it fails, and then does not hold again what is returned', async () => {
+    const { approved, start, record, becomes, earn } = merchant();
+    const id = await approved(400n, await earn(1_000n));
+    await eventually(async () => expect(await fixture().resultOf(`refund-hold-${id}`)).toBe('HELD'));
+    await start(id);
+    await becomes(id, Status.PROCESSING);
+    await record(id, FAILED);
+    await eventually(async () => {
+      expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED');
+      expect(await fixture().resultOf(`refund-reversal-${id}`)).toBeUndefined();
+    });
+    const movements = await sqlOf<{ kind: string }>(
+      fixture().harness,
+      `select kind from funds.movement where source_id = '${id}' order by id`,
+    );
+    expect(movements.map(({ kind }) => kind)).toEqual(['BLOCK', 'REFUND', 'REFUND_REVERSAL']);
+  });
+
   it('no longer after it has succeeded, even if the provider returns it late: the reversal restores everything', async () => {
     const { funds, approved, start, record, becomes, rows, earn } = merchant();
     const saleId = await earn(1_000n);

@@ -107,7 +107,7 @@ function connect() {
   });
 }
 
-/** Reloads a page that is no longer accessible, to show why; otherwise reconnects later. */
+/** Leads to sign-in without a session; reloads a page that is no longer accessible, to show why; otherwise reconnects later. */
 async function checkAccess() {
   const request = new AbortController();
   const { headers, signal } = { headers: { accept: 'text/event-stream' }, signal: request.signal };
@@ -116,7 +116,10 @@ async function checkAccess() {
     () => 0,
   );
   request.abort();
-  if ([401, 403, 404].includes(status)) location.reload();
+  if (status === 401) {
+    const back = { return: location.pathname + location.search, ended: '1' };
+    location.replace(`/sign-in?${new URLSearchParams(back)}`);
+  } else if ([403, 404].includes(status)) location.reload();
   else reconnect = setTimeout(connect, RECONNECT_MS);
 }
 

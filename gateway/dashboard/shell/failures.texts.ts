@@ -4,7 +4,8 @@ export const failureTexts = {
     notFound: 'Esta página não existe ou você não tem acesso a ela.',
     forbidden: 'Seu papel nesta empresa não permite esta ação. Fale com um administrador.',
     badRequest: 'Um dos valores enviados não é válido. Volte e confira o formulário.',
-    staleForm: 'Este formulário expirou. Volte, recarregue a página e tente novamente.',
+    staleForm:
+      'Este formulário expirou e não foi enviado. Volte, recarregue a página e tente novamente. Só textos longos ficam guardados.',
     tooLarge: 'O conteúdo enviado é grande demais.',
     refused: 'Esta operação não é possível na situação atual.',
     inUse: 'Esta operação já está em andamento. Aguarde um momento.',
@@ -22,7 +23,8 @@ export const failureTexts = {
     notFound: 'This page does not exist, or you do not have access to it.',
     forbidden: 'Your role at this merchant does not allow this. Ask an administrator.',
     badRequest: 'One of the submitted values is not valid. Go back and check the form.',
-    staleForm: 'This form has expired. Go back, reload the page and try again.',
+    staleForm:
+      'This form has expired and was not sent. Go back, reload the page and try again. Only long texts are kept.',
     tooLarge: 'The submitted content is too large.',
     refused: 'This operation is not possible in the current state.',
     inUse: 'This operation is already in progress. Wait a moment.',

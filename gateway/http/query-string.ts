@@ -1,6 +1,6 @@
 import { MAX_POINTER_SHOWN } from '../problems/problem.ts';
 
-/** A parsed query: each parameter once, with a value; or a description of the fault. */
+/** A parsed query: each parameter once; or a description of the fault. */
 export interface ParsedQuery {
   [parameter: string]: unknown;
   [QUERY_FAULT]?: string;
@@ -12,8 +12,8 @@ export const QUERY_FAULT = Symbol('query fault');
 const NO_QUERY: ParsedQuery = Object.freeze(Object.create(null));
 
 /**
- * Parses a query string, strictly: a repeated parameter, an empty value, a broken percent-encoding, invalid UTF-8 and
- * NUL are faults. It never throws, because it runs before the request's error handling; validation reports the fault.
+ * Parses a query string, strictly: a repeated parameter, a broken percent-encoding, invalid UTF-8 and NUL are faults. It
+ * never throws, because it runs before the request's error handling; validation reports the fault.
  */
 export function parseQuery(text: string): ParsedQuery {
   if (text === '') return NO_QUERY;
@@ -38,7 +38,6 @@ function faultOf(
   if (name === undefined) return 'The query must be percent-encoded UTF-8.';
   const parameter = `Query parameter '${name.slice(0, MAX_POINTER_SHOWN)}'`;
   if (value === undefined) return `${parameter} must be percent-encoded UTF-8.`;
-  if (value === '') return `${parameter} must not be empty.`;
   if (value.includes('\0')) return `${parameter} must not contain NUL.`;
   if (name in query) return `${parameter} must not be repeated.`;
   return undefined;

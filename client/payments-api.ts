@@ -774,7 +774,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["AdvanceEventData"];
@@ -859,7 +859,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["AdvanceEventData"];
@@ -889,7 +889,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["AdvanceEventData"];
@@ -987,7 +987,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["AdvanceEventData"];
@@ -1017,7 +1017,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["AdvanceEventData"];
@@ -1047,7 +1047,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["DisputeClosedV1EventData"];
@@ -1135,7 +1135,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["DisputeOpenedV1EventData"];
@@ -1223,7 +1223,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["DisputeRespondedV1EventData"];
@@ -1311,7 +1311,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["DisputeReversedV1EventData"];
@@ -1409,12 +1409,12 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["FundsEventData"];
         };
-        /** @description The releases of the date and state after the change, summed. */
+        /** @description The releases of the date in the state to which funds have moved, summed, after the change. Those in the state that the funds left have changed without an event: to keep a copy, read all releases of the date. */
         FundsEventData: {
             /**
              * Format: date
@@ -1574,7 +1574,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["FundsEventData"];
@@ -1604,7 +1604,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["FundsEventData"];
@@ -1668,7 +1668,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["PaymentFailedV1EventData"];
@@ -1743,7 +1743,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["PaymentSucceededV1EventData"];
@@ -1945,7 +1945,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["ProductEventData"];
@@ -1975,7 +1975,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["ProductEventData"];
@@ -2051,7 +2051,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["ProductEventData"];
@@ -2081,7 +2081,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2111,7 +2111,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2274,7 +2274,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2418,7 +2418,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2448,7 +2448,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2478,7 +2478,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2508,7 +2508,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2538,7 +2538,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2568,7 +2568,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2598,7 +2598,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2628,7 +2628,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["RefundEventData"];
@@ -2702,7 +2702,7 @@ export interface components {
             requestId: string;
             /**
              * Format: int64
-             * @description Increases with each event of the same object; use it to order events.
+             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
              */
             sequence: number;
             data: components["schemas"]["WebhookPingV1EventData"];

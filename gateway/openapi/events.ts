@@ -129,7 +129,8 @@ function envelope(name: string, data: JsonObject): JsonObject {
       type: 'integer',
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'Increases with each event of the same object; use it to order events.',
+      description:
+        'Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.',
     },
     data,
   };

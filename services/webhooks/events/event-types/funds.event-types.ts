@@ -1,6 +1,8 @@
 import { amount, closed, count, date, type EventTypeDefinition, listOf, oneOf } from './event-type.ts';
 
-const release = closed('The releases of the date and state after the change, summed.', {
+const DESCRIPTION =
+  'The releases of the date in the state to which funds have moved, summed, after the change. Those in the state that the funds left have changed without an event: to keep a copy, read all releases of the date.';
+const release = closed(DESCRIPTION, {
   date: date('Date of the release, in America/Sao_Paulo.'),
   status: oneOf('State of the release.', 'BLOCKED', 'RELEASED', 'SCHEDULED'),
   originalAmountMinor: amount('Gross less fees'),

@@ -2,6 +2,7 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import { Context } from '@temporalio/activity';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { DueReservation, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DUE_REASON } from '../../services/contracts/advances/due-reason.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { type Tenant, tenantFields, tenantOf } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
@@ -46,7 +47,6 @@ export type FundsActivities = ReturnType<typeof createFundsActivities>;
 const RELEASE_CALL: CallOptions = { timeoutMs: 60_000 };
 /** A request normally follows its reservation within a minute; this leaves time for an outage. */
 const ABANDONED_AFTER_MS = 20 * 60_000;
-const REFUSAL_REASON = 'The date of a covered installment came before the payout.';
 
 /** The longest deadline of the port. A call takes up to half of it. */
 const VERIFY_CALL: CallOptions = { timeoutMs: 60_000 };
@@ -77,7 +77,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
       const { advanceRequestId } = due;
       const key = { ...tenantFields(due), advanceRequestId, idempotencyKey: `due-${advanceRequestId}` };
       try {
-        await advances.refuseAdvance({ ...key, reason: REFUSAL_REASON });
+        await advances.refuseAdvance({ ...key, reason: DUE_REASON });
       } catch (error) {
         const state = stateOf(error);
         if (state === 'RELEASED' || state === 'SETTLED') return 'PAID_OUT';

@@ -4,6 +4,7 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { DUE_REASON } from '../../../services/contracts/advances/due-reason.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { copyable, details, moment, type TimelineStep, timeline } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -97,7 +98,7 @@ function stepsOf(view: PlainView, request: AdvanceRequest, lastDate: string): St
   const t = textsFor(view, advancesTexts).detail;
   const { status, requestedAt, reviewedAt, reviewReason } = request;
   const requested: Step = { state: 'done', name: t.requestedStep, text: t.requestedText, at: requestedAt };
-  const reviewed = { at: reviewedAt, reason: reviewReason };
+  const reviewed = { at: reviewedAt, reason: reviewReason === DUE_REASON ? t.dueReason : reviewReason };
   const approved: Step = { state: 'done', name: t.approvedStep, text: t.approvedText, ...reviewed };
   const toPay: Step = { state: 'waiting', name: t.paidStep, text: t.paidWaiting };
   const paid = paidStep(view, request);

@@ -3,6 +3,7 @@ import type { HTMLElement } from 'node-html-parser';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RecordPayoutAnswerRequestSchema } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { DUE_REASON } from '../../../../services/contracts/advances/due-reason.ts';
 import { copyRequest } from '../../../services/advances/advance-queue.ts';
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
@@ -187,11 +188,16 @@ describe('a request', () => {
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
   });
 
-  it('is shown in Portuguese to Portuguese readers', async () => {
-    const { requestOne, visitor, home } = await oldMerchant();
+  it('is shown in Portuguese to Portuguese readers, with the reason if it was refused by itself', async () => {
+    const { client, funds, requestOne, visitor, home } = await oldMerchant();
     const { id } = await requestOne();
     const { text } = await visitor.reading('pt-BR').get(`${home}/${id}`);
     expect(text.replaceAll('\u00a0', ' ')).toContain('Antecipação de R$ 48,00');
     expect(text).toContain('Em análise');
+    await client.refuseAdvance({ ...funds.write(SOLD), advanceRequestId: id, reason: DUE_REASON });
+    const { document } = await visitor.reading('pt-BR').get(`${home}/${id}`);
+    expect(textOf(document.querySelector('.timeline'))).toContain(
+      'Motivo: A data de uma das parcelas cobertas',
+    );
   });
 });

@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that read or replace state of the whole process: metrics, the Temporal runtime. */
 const ISOLATED = [
   'test/services/alerts.test.ts',
-  'test/services/webhooks/dispatch-metrics.test.ts',
+  'test/services/webhooks/dispatch/dispatch-metrics.test.ts',
   'test/workflows/webhooks/temporal-outage.test.ts',
 ];
 
@@ -27,7 +27,7 @@ const SLOW = [
   'test/workflows/refunds/refund-fencing.property.test.ts',
   'test/services/funds/funds-database.property.test.ts',
   'test/workflows/webhooks/{changed-code,temporal-on-postgres}.test.ts',
-  'test/services/webhooks/{retention,retention-locks}.test.ts',
+  'test/services/webhooks/retention/{retention,retention-locks}.test.ts',
   'test/services/platform/database/{read-replicas,silent-database}.test.ts',
   'test/reconciliation/reconcile.test.ts',
   'test/local/{first-start,demo/demo-data}.test.ts',
@@ -81,10 +81,22 @@ const LONGEST = [
     'workflows/refunds/refund-fencing.property',
   ],
   ...['local/first-start', 'architecture/rpc-transports'],
-  ...['workflows/advances/advance-payout', 'architecture/tenant-statements', 'services/webhooks/pause'],
+  ...[
+    'workflows/advances/advance-payout',
+    'architecture/tenant-statements',
+    'services/webhooks/subscriptions/pause',
+  ],
   // Files of a few lines, which would be last: what they do is in test/support/list-suite.ts.
-  ...['services/refunds/list-refund-cases', 'services/funds/list-movements', 'services/funds/list-debts'],
-  ...['services/funds/list-release-sales', 'services/refunds/list-disputes', 'services/funds/list-sales'],
+  ...[
+    'services/refunds/list-refund-cases',
+    'services/funds/statement/list-movements',
+    'services/funds/debts/list-debts',
+  ],
+  ...[
+    'services/funds/releases/list-release-sales',
+    'services/refunds/disputes/list-disputes',
+    'services/funds/sales/list-sales',
+  ],
   ...['services/funds/account-contention', 'workflows/refunds/refund-holds', 'gateway/main'],
 ].map((name) => `/test/${name}.test.ts`);
 

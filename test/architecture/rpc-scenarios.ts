@@ -34,7 +34,7 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { accountsFixture, newPerson } from '../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
-import { aPdf, fileMessages, readFile } from '../services/refunds/evidence-files.ts';
+import { aPdf, fileMessages, readFile } from '../services/refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
 import { newTenant, newWrite, type TestHarness } from '../support/harness.ts';
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { advanceRequestList } from '../services/advances/advance-request-list.ts';
-import { releaseList } from '../services/funds/release-list.ts';
+import { releaseList } from '../services/funds/releases/release-list.ts';
 import { refundCaseList } from '../services/refunds/refund-case-list.ts';
-import { subscriptionList } from '../services/webhooks/subscription-list.ts';
+import { subscriptionList } from '../services/webhooks/subscriptions/subscription-list.ts';
 import { newTenant, type TestHarness } from '../support/harness.ts';
 import { fewFilters } from '../support/list-filters.ts';
 import { LIST_SETTINGS } from '../support/list-suite.ts';

@@ -12,7 +12,7 @@ import {
 import { COMMAND_LEASE_MS } from '../../services/platform/outbox/workflow-command.ts';
 import { type AreaCheckResult, workflowType } from '../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
-import { verifyFunds } from '../services/funds/verify-funds.ts';
+import { verifyFunds } from '../services/funds/verification/verify-funds.ts';
 import { scrape } from '../support/scrape.ts';
 import { sqlOf } from '../support/sql.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';

@@ -15,7 +15,7 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as areaCheck from '../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
-import { verifyFunds } from '../services/funds/verify-funds.ts';
+import { verifyFunds } from '../services/funds/verification/verify-funds.ts';
 import { newWrite, startHarness, type TestHarness } from '../support/harness.ts';
 import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';

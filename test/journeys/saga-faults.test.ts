@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import * as areaCheck from '../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
-import { verifyFunds } from '../services/funds/verify-funds.ts';
+import { verifyFunds } from '../services/funds/verification/verify-funds.ts';
 import { startTemporal, type TestNamespace } from '../support/temporal.ts';
 import { createTestNamespace } from '../support/temporal-namespace.ts';
 import { ADVANCE_SAGAS } from './sagas/advance-sagas.ts';

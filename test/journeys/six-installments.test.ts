@@ -8,7 +8,7 @@ import { addDays } from '../../services/platform/civil-date.ts';
 import { type GatewayHarness, newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { type FundsCaller, fundsCaller } from '../services/funds/funds-caller.ts';
-import { verifyFunds } from '../services/funds/verify-funds.ts';
+import { verifyFunds } from '../services/funds/verification/verify-funds.ts';
 import { centavos, readSections, type Section, type TableRow } from './worked-example.ts';
 
 /**

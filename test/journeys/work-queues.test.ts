@@ -15,7 +15,7 @@ import {
   dashboardOn,
 } from '../gateway/dashboard/dashboard-fixture.ts';
 import { makeFolder } from '../local/temporary-data-folder.ts';
-import { aJpeg } from '../services/refunds/evidence-files.ts';
+import { aJpeg } from '../services/refunds/evidence/evidence-files.ts';
 import { startProvider, type TestProvider } from '../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from '../workflows/refunds/refund-harness.ts';

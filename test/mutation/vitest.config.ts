@@ -7,9 +7,10 @@ export default defineConfig({
     testTimeout: 60_000,
     env: { FC_RUNS: '20' },
     include: [
-      'test/services/funds/{business-days,installment,allocation,holds,release-rows,sale-schedule}.test.ts',
+      'test/services/funds/{allocation,holds/holds,sales/installment,sales/sale-schedule}.test.ts',
+      'test/services/funds/releases/{business-days,release-rows}.test.ts',
       'test/services/funds/funds-rules.property.test.ts',
-      'test/services/refunds/{refund-case,refund-case.property,payment-facts}.test.ts',
+      'test/services/refunds/{refund-case,refund-case.property,payments/payment-facts}.test.ts',
       'test/services/advances/advance-{quote,request}.test.ts',
     ],
   },

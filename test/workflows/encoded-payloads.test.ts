@@ -15,7 +15,7 @@ import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { createDataConverter, type PayloadConfig } from '../../workflows/temporal/data-converter.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
 import { bundleFile, workflowBundleOf } from '../../workflows/workflow-bundle.ts';
-import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes-fixture.ts';
+import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes/lanes-fixture.ts';
 import { newTenant } from '../support/harness.ts';
 import type { Program } from '../support/program.ts';
 import { startRuntime } from '../support/runtime-process.ts';

@@ -10,7 +10,7 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { readTemporalConnection } from '../../workflows/temporal/temporal-connection.ts';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
 import { openLink } from '../reconciliation/faulty-link.ts';
-import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes-fixture.ts';
+import { type LanesFixture, startLanesFixture } from '../services/webhooks/lanes/lanes-fixture.ts';
 import { startGrpcProxy } from '../support/grpc-proxy.ts';
 import { newTenant } from '../support/harness.ts';
 import type { Program } from '../support/program.ts';

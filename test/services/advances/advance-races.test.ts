@@ -7,7 +7,7 @@ import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
-import { verifyFunds } from '../funds/verify-funds.ts';
+import { verifyFunds } from '../funds/verification/verify-funds.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
 let harness: TestHarness;

@@ -4,7 +4,7 @@ import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/ad
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
-import { verifyFunds } from '../funds/verify-funds.ts';
+import { verifyFunds } from '../funds/verification/verify-funds.ts';
 import { advancesCaller } from './advances-caller.ts';
 
 let harness: TestHarness;

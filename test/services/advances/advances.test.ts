@@ -8,7 +8,7 @@ import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { openSession, sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
-import { verifyFunds } from '../funds/verify-funds.ts';
+import { verifyFunds } from '../funds/verification/verify-funds.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
 let harness: TestHarness;

@@ -5,7 +5,7 @@ import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { COMMAND_NAMES, fundsCommand } from './funds-commands.ts';
 import { FundsPlay, type Step } from './funds-play.ts';
-import { verifyFunds } from './verify-funds.ts';
+import { verifyFunds } from './verification/verify-funds.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {

@@ -7,9 +7,9 @@ import { AccountModel, type Outcome } from './account-model.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import type { Bound, FundsCommand, Situation } from './funds-commands.ts';
 import { expectCalendar, expected, type ObservedFunds, observe } from './observed-funds.ts';
-import { expectSales, expectSalesBehindRows } from './observed-sales.ts';
-import { expectStatement } from './observed-statement.ts';
-import { verifyFunds } from './verify-funds.ts';
+import { expectSales, expectSalesBehindRows } from './sales/observed-sales.ts';
+import { expectStatement } from './statement/observed-statement.ts';
+import { verifyFunds } from './verification/verify-funds.ts';
 
 type Batch = readonly { readonly account: number; readonly command: FundsCommand }[];
 

@@ -4,7 +4,7 @@ import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
-import { verifyFunds } from './verify-funds.ts';
+import { verifyFunds } from './verification/verify-funds.ts';
 
 const ON = '2020-06-01';
 /** The sum of a row may not exceed it. */

@@ -10,7 +10,7 @@ import {
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { fundsCaller } from './funds-caller.ts';
-import { verifyFunds } from './verify-funds.ts';
+import { verifyFunds } from './verification/verify-funds.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {

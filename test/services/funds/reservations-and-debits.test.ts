@@ -5,7 +5,7 @@ import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { fundsCaller } from './funds-caller.ts';
-import { verifyFunds } from './verify-funds.ts';
+import { verifyFunds } from './verification/verify-funds.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {

@@ -4,9 +4,9 @@ import { RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, type TestHarness } from '../../support/harness.ts';
 import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { undecidedCaseList } from './queues/undecided-case-list.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 import { refundCaseList } from './refund-case-list.ts';
-import { undecidedCaseList } from './undecided-case-list.ts';
 
 let harness: TestHarness;
 const statements: string[] = [];

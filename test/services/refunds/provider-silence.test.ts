@@ -9,7 +9,7 @@ import {
 import { copyRows } from '../../support/copy-rows.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
 import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
-import { expectIndexesRead } from './indexes-of-open-cases.ts';
+import { expectIndexesRead } from './queues/indexes-of-open-cases.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const HOUR_S = 3_600;

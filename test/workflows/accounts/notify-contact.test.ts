@@ -11,7 +11,7 @@ import type { PaymentsWorker } from '../../../workflows/worker.ts';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
-import { exhausted } from '../../services/webhooks/subscription-errors.ts';
+import { exhausted } from '../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';

@@ -21,7 +21,7 @@ import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
 import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/outbox-start.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
-import { exhausted } from '../../services/webhooks/subscription-errors.ts';
+import { exhausted } from '../../services/webhooks/subscriptions/subscription-errors.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';

@@ -5,7 +5,7 @@ import * as advanceRefusal from '../../../services/contracts/advances/advance-re
 import * as advanceRelease from '../../../services/contracts/advances/advance-release.contract.ts';
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
 import { recordHistories } from '../../support/recorded-histories.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';

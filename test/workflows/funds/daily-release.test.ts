@@ -9,7 +9,7 @@ import { scheduleId, workflowType } from '../../../workflows/funds/daily-release
 import { ensureSchedules } from '../../../workflows/schedules.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant } from '../../support/harness.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';

@@ -17,7 +17,7 @@ import { executeRefund } from '../../../workflows/refunds/refund-execution.workf
 import { executeFundedRefunds } from '../../../workflows/refunds/refund-funding.workflow.ts';
 import { endRefundHold, holdRefundFunds } from '../../../workflows/refunds/refund-hold.workflow.ts';
 import { reverseRefund } from '../../../workflows/refunds/refund-reversal.workflow.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { sqlOf } from '../../support/sql.ts';

@@ -7,7 +7,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
-import { verifyFunds } from '../../services/funds/verify-funds.ts';
+import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
 import { refundsOf, type Tenant } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { type HarnessWorkerOptions, startHarnessWorker } from '../../support/harness-worker.ts';

@@ -8,7 +8,7 @@ import {
   type Endpoint,
   type LanesFixture,
   startLanesFixture,
-} from '../../services/webhooks/lanes-fixture.ts';
+} from '../../services/webhooks/lanes/lanes-fixture.ts';
 import type { TestTenant } from '../../services/webhooks/webhooks-fixture.ts';
 import { newTenant } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';

@@ -5,7 +5,7 @@ import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { aPdf, fileMessages } from '../../../services/refunds/evidence-files.ts';
+import { aPdf, fileMessages } from '../../../services/refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { exhausted, gone } from '../../../services/webhooks/subscription-errors.ts';
+import { exhausted, gone } from '../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { sharedChromium } from '../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
 import { type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';

@@ -6,7 +6,7 @@ import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import { exhausted, gone } from '../../../services/webhooks/subscription-errors.ts';
+import { exhausted, gone } from '../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newWrite } from '../../../support/harness.ts';
 import { type SeenPage, Visitor } from '../dashboard-fixture.ts';
 import { type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';

@@ -6,9 +6,9 @@ import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advan
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { aPdf, fileMessages } from '../../../services/refunds/evidence-files.ts';
-import { openAttemptRecords } from '../../../services/webhooks/attempt-records.ts';
-import { resendFixture } from '../../../services/webhooks/resend-fixture.ts';
+import { aPdf, fileMessages } from '../../../services/refunds/evidence/evidence-files.ts';
+import { openAttemptRecords } from '../../../services/webhooks/attempts/attempt-records.ts';
+import { resendFixture } from '../../../services/webhooks/resends/resend-fixture.ts';
 import { newWrite } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';

@@ -15,7 +15,7 @@ import { newTenant, startHarness, type TestHarness } from '../../../support/harn
 import { lockWaits, openSession, sqlOf } from '../../../support/sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
-import { aPdf, fileMessages } from '../../refunds/evidence-files.ts';
+import { aPdf, fileMessages } from '../../refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 /** Races between a person's write and the demotion, removal or sign-out that forbids it. */

@@ -10,7 +10,7 @@ import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhook
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { bearer, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
-import { aPdf } from '../../refunds/evidence-files.ts';
+import { aPdf } from '../../refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 import { webhooksFixture } from '../../webhooks/webhooks-fixture.ts';
 

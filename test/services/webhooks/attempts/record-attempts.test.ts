@@ -11,8 +11,8 @@ import { tenantOf } from '../../../../services/platform/tenant.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { answered, inFlight, POOL_SIZE, reportOf, startWebhooks } from '../attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
+import { answered, inFlight, POOL_SIZE, reportOf, startWebhooks } from './attempts-fixture.ts';
 
 const { harness, fixture, attempts } = await startWebhooks();
 let tenant: TestTenant;

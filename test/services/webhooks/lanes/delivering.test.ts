@@ -11,8 +11,8 @@ import {
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newKey, newTenant } from '../../../support/harness.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
+import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 const { PENDING, ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 const { RETRYING, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;

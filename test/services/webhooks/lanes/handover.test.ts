@@ -5,7 +5,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 let webhooks: LanesFixture;
 let listener: Client;

@@ -5,7 +5,7 @@ import { AttemptFailure } from '../../../../proto/gen/payments/webhooks/v1/webho
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
 import { newKeyRing } from '../../../support/secrets.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 const SETTINGS = {
   ...loopbackSettings(),

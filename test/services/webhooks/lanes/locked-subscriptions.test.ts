@@ -7,7 +7,7 @@ import { reportLost } from '../../../../services/webhooks/lanes/lost-attempts.ts
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 let webhooks: LanesFixture;
 beforeAll(async () => {

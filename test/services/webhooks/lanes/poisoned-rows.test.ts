@@ -11,9 +11,9 @@ import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/di
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { scrape } from '../../../support/scrape.ts';
-import { answered, startAttempts } from '../attempts-fixture.ts';
-import { type Endpoint, eventually, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
+import { answered, startAttempts } from '../attempts/attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
+import { type Endpoint, eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 const LOGGER = createLogger('silent');
 

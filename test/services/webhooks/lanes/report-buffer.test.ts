@@ -7,7 +7,7 @@ import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/d
 import { RecordWorkflows } from '../../../../services/webhooks/lanes/record-workflows.ts';
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { eventually, startLanesFixture } from '../lanes-fixture.ts';
+import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
 it('results that nothing waits for are recorded together', async () => {
   await using webhooks = await startLanesFixture();

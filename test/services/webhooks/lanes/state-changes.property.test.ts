@@ -6,8 +6,8 @@ import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks
 import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
-import { type Endpoint, type LanesFixture, startLanesFixture } from '../lanes-fixture.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
+import { type Endpoint, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 let webhooks: LanesFixture;
 beforeAll(async () => {

@@ -5,8 +5,8 @@ import {
   type AttemptOutcome,
   type AttemptRecords,
   openAttemptRecords,
-} from '../../../../services/webhooks/attempt-records.ts';
-import { type ResendFixture, resendFixture } from '../../../../services/webhooks/resend-fixture.ts';
+} from '../../../../services/webhooks/attempts/attempt-records.ts';
+import { type ResendFixture, resendFixture } from '../../../../services/webhooks/resends/resend-fixture.ts';
 import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../../dashboard-fixture.ts';
 

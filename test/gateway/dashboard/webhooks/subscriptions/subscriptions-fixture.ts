@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type AttemptRecords, openAttemptRecords } from '../../../../services/webhooks/attempt-records.ts';
+import {
+  type AttemptRecords,
+  openAttemptRecords,
+} from '../../../../services/webhooks/attempts/attempt-records.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newWrite } from '../../../../support/harness.ts';
 import {

@@ -7,7 +7,7 @@ import {
   WebhookSubscriptionState,
 } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { SubscriptionError } from '../../../../../services/webhooks/subscriptions/subscription.ts';
-import { exhausted, gone } from '../../../../services/webhooks/subscription-errors.ts';
+import { exhausted, gone } from '../../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import {
   actionsOf,

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { exhausted } from '../../../../services/webhooks/subscription-errors.ts';
+import { exhausted } from '../../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { sharedChromium } from '../../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../../chromium-fixture.ts';
 import {

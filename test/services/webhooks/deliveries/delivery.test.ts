@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  afterReport,
+  isKnown,
+  nextAttempt,
+  type ReportedRow,
+} from '../../../../services/webhooks/attempts/plan-reports.ts';
+import { expectedAttempts, type ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
+
+const SCHEDULE = [0, 5_000, 300_000, 3_600_000];
+const DAY_MS = 86_400_000;
+const endedAt = new Date('2026-07-02T13:05:00.000Z');
+
+const delivery = (row: Partial<ReportedRow> = {}) => ({
+  status: 'PENDING' as const,
+  attempt_count: 0,
+  next_attempt_at: endedAt,
+  ended_at: null,
+  in_flight_until: null,
+  attempt: 'UNKNOWN' as const,
+  lost: 0,
+  ...row,
+});
+const report = (number: number, httpStatus: number): ReportedAttempt => ({
+  deliveryId: 'd',
+  number,
+  generation: 1n,
+  owner: undefined,
+  workflowId: undefined,
+  startedAt: endedAt,
+  outcome: { result: { endedAt, httpStatus } },
+});
+
+it('expects the remaining attempts on schedule, starting with the next one', () => {
+  const after = (ms: number) => new Date(endedAt.getTime() + ms);
+  expect(expectedAttempts(1, endedAt, SCHEDULE)).toEqual([endedAt, after(300_000), after(3_900_000)]);
+  expect(expectedAttempts(3, endedAt, SCHEDULE)).toEqual([endedAt]);
+});
+
+describe('the next attempt', () => {
+  it('is within 20 % of the schedule after the end of the attempt, never before Retry-After, never later than both', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: SCHEDULE.length - 1 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.integer({ min: 0, max: 3 * DAY_MS }),
+        (number, random, retryAfterMs) => {
+          const next = nextAttempt(
+            { number, lost: 0, result: { endedAt, httpStatus: 503, retryAfterMs } },
+            SCHEDULE,
+            random,
+          )!;
+          const waitMs = next.getTime() - endedAt.getTime();
+          const asked = Math.min(retryAfterMs, DAY_MS);
+          const scheduled = SCHEDULE[number]!;
+          expect(waitMs).toBeGreaterThanOrEqual(Math.max(Math.floor(scheduled * 0.8), asked));
+          expect(waitMs).toBeLessThanOrEqual(Math.max(Math.ceil(scheduled * 1.2), asked));
+        },
+      ),
+    );
+  });
+
+  it('does not exist after the last one of the schedule', () => {
+    expect(
+      nextAttempt({ number: SCHEDULE.length, lost: 0, result: { endedAt, httpStatus: 500 } }, SCHEDULE, 0.5),
+    ).toBeUndefined();
+  });
+
+  it('repeats one that this side lost soon, also the last one, and less soon the more were lost', () => {
+    const waitAfter = (number: number, lost: number, result: { failure?: 'WORKER_LOST' } = {}) =>
+      nextAttempt(
+        { number, lost, result: { endedAt, httpStatus: 500, ...result } },
+        SCHEDULE,
+        0.5,
+      )!.getTime() - endedAt.getTime();
+    const lostNow = { failure: 'WORKER_LOST' } as const;
+    expect(waitAfter(SCHEDULE.length, 0, lostNow)).toBe(5_000);
+    expect([1, 2, 3, 9].map((lost) => waitAfter(12, lost, lostNow))).toEqual([
+      300_000, 3_600_000, 3_600_000, 3_600_000,
+    ]);
+    // The schedule continues as if the lost attempts had not been made.
+    expect(waitAfter(3, 1)).toBe(300_000);
+    expect(
+      nextAttempt(
+        { number: SCHEDULE.length + 1, lost: 1, result: { endedAt, httpStatus: 500 } },
+        SCHEDULE,
+        0.5,
+      ),
+    ).toBeUndefined();
+  });
+});
+
+describe('a report', () => {
+  it.each([200, 201, 204, 299])('of %i ends a delivery as SUCCEEDED', (status) => {
+    expect(afterReport(delivery(), report(1, status), SCHEDULE, 0.5)).toEqual({
+      status: 'SUCCEEDED',
+      nextAttemptAt: null,
+      endedAt,
+      inFlightUntil: null,
+    });
+  });
+
+  it.each([199, 300, 301, 400, 404, 429, 500])(
+    'of %i makes the delivery RETRYING, or EXHAUSTED after its last attempt',
+    (status) => {
+      expect(afterReport(delivery(), report(1, status), SCHEDULE, 0.5)).toEqual({
+        status: 'RETRYING',
+        nextAttemptAt: new Date(endedAt.getTime() + 5_000),
+        endedAt: null,
+        inFlightUntil: null,
+      });
+      const last = delivery({ status: 'RETRYING', attempt_count: 3 });
+      expect(afterReport(last, report(4, status), SCHEDULE, 0.5)).toMatchObject({
+        status: 'EXHAUSTED',
+        endedAt,
+      });
+    },
+  );
+
+  it('of a delivery that was held while in flight leaves it HELD, because nothing would start its workflow', () => {
+    const held = delivery({ status: 'HELD', attempt_count: 1, attempt: 'IN_FLIGHT' });
+    expect(afterReport(held, report(1, 500), SCHEDULE, 0.5).status).toBe('HELD');
+    expect(afterReport(held, report(1, 200), SCHEDULE, 0.5).status).toBe('SUCCEEDED');
+  });
+
+  it('does not change an ended delivery', () => {
+    const canceled = delivery({ status: 'CANCELED', next_attempt_at: null, ended_at: endedAt });
+    for (const status of [200, 500]) {
+      expect(afterReport(canceled, report(1, status), SCHEDULE, 0.5)).toMatchObject({
+        status: 'CANCELED',
+        endedAt,
+      });
+    }
+  });
+
+  it('is ignored if its attempt is recorded already, or was never handed out', () => {
+    expect(isKnown(delivery(), report(1, 200))).toBe(false);
+    expect(isKnown(delivery(), report(2, 200))).toBe(true);
+    expect(isKnown(delivery({ attempt_count: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);
+    const running = delivery({ attempt_count: 1, attempt: 'IN_FLIGHT' });
+    expect(isKnown(running, report(1, 200))).toBe(false);
+    expect(isKnown(running, { ...report(1, 200), outcome: { deadlineAt: endedAt } })).toBe(true);
+  });
+});

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { TestHarness } from '../../../support/harness.ts';
+import { describeList, describePlans, startListHarness } from '../../../support/list-suite.ts';
+import { deliveryList } from './delivery-list.ts';
+
+let harness: TestHarness;
+const statements: string[] = [];
+beforeAll(async () => {
+  harness = await startListHarness('webhooks', statements);
+});
+afterAll(() => harness.close());
+
+describeList('ListDeliveries by what they go to', () => deliveryList(harness, 'goal'));
+describeList('ListDeliveries by what caused them', () => deliveryList(harness, 'cause'));
+describeList('ListDeliveries by what they are about', () => deliveryList(harness, 'object'));
+
+const ended = (columns: string) =>
+  String.raw`ended_delivery_live_\d+_merchant_id_environment_${columns}_idx\d*`;
+
+describePlans(
+  () => deliveryList(harness, 'goal'),
+  statements,
+  [
+    ['', 'open_delivery_newest'],
+    ['', ended('id')],
+    ['subscriptionId', 'open_delivery_subscription'],
+    ['subscriptionId', ended('subscr')],
+  ],
+  'webhooks.open_delivery',
+);
+
+describePlans(() => deliveryList(harness, 'cause'), statements, [
+  ['eventType', ended('event')],
+  ['resendId', 'open_delivery_resend'],
+  ['resendId', ended('resend')],
+  ['createdFrom', ended('id')],
+]);

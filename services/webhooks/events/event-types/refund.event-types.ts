@@ -134,7 +134,7 @@ export const REFUND_EVENT_TYPES: readonly EventTypeDefinition[] = [
   refund(
     'review_started',
     'A case went to service review.',
-    { status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'] },
+    { status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'], merchantReviewDeadlineAt: null },
     requested,
   ),
   refund('deadline_approaching', 'The merchant has little time left to decide.', {}, requested),
@@ -149,5 +149,13 @@ export const REFUND_EVENT_TYPES: readonly EventTypeDefinition[] = [
     provider: submitted,
   }),
   refund('canceled', 'A case was canceled before execution.', { status: 'CANCELED' }, requested),
-  refund('rejected', 'A case was rejected in service review.', { status: 'REJECTED' }, requested),
+  refund('rejected', 'A case was rejected in service review.', {
+    status: 'REJECTED',
+    approvalMode: 'OPERATIONS',
+    merchantDecision: {
+      decidedAt: '2026-07-03T09:30:00.000Z',
+      decision: 'CONTESTED',
+      reason: 'Delivered and signed for',
+    },
+  }),
 ];

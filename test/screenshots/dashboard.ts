@@ -48,7 +48,7 @@ export async function takeDashboardPictures(folder: string): Promise<void> {
   await tour.follow('day', live, /\/funds\/days\/[0-9-]+$/);
   await tour.picture('projection', `${live}/funds/projection`);
   await tour.picture('refunds', `${live}/refunds`);
-  await tour.follow('refund', `${live}/refunds`, /^\/live\/[^/]+\/refunds\/[0-9a-f-]{36}$/);
+  await refundPicture(tour, `${live}/refunds`);
   await disputePictures(tour, `${live}/disputes?status=`);
   await tour.picture('advances', `${live}/advances`);
   await tour.picture('advance-quote', `${live}/advances/new`);
@@ -99,6 +99,13 @@ async function resendPicture(tour: Tour, path: string): Promise<void> {
   await page.waitForURL(/\/resends\/[0-9a-f-]{36}/);
   await page.locator('progress').waitFor();
   await tour.shoot('resend');
+}
+
+/** A case to decide, scrolled to its decision. */
+async function refundPicture(tour: Tour, list: string): Promise<void> {
+  await tour.follow('refund', list, /^\/live\/[^/]+\/refunds\/[0-9a-f-]{36}$/);
+  await tour.page.locator('.decisions').scrollIntoViewIfNeeded();
+  await tour.shoot('refund');
 }
 
 /** The list of disputes, and the first dispute with evidence. */

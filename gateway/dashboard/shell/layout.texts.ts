@@ -7,7 +7,7 @@ export const layoutTexts = {
     switchTo: { live: 'Ir para produção', test: 'Ir para o ambiente de testes' },
     navigation: 'Seções',
     merchant: 'Empresa',
-    searchFor: 'ID, pedido, cliente ou data',
+    searchFor: 'ID, pedido ou cliente',
     signOut: 'Sair',
     sections: {
       overview: 'Visão geral',
@@ -45,7 +45,7 @@ export const layoutTexts = {
     switchTo: { live: 'Switch to live', test: 'Switch to sandbox' },
     navigation: 'Sections',
     merchant: 'Merchant',
-    searchFor: 'ID, order, customer or date',
+    searchFor: 'ID, order or customer',
     signOut: 'Sign out',
     sections: {
       overview: 'Overview',

@@ -1,3 +1,4 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
@@ -10,6 +11,7 @@ import {
   RefundCaseStatus,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { stateOf as disputeStateOf, endOf } from '../disputes/dispute.components.ts';
 import { evidencePages, evidenceRegions } from '../evidence/evidence.page.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
@@ -26,13 +28,14 @@ import { type DecisionDraft, decisionForms } from './decision-forms.ts';
 import { lateDecisionText } from './late-decision.ts';
 import { paymentTexts } from './payment.texts.ts';
 import { paymentAmounts, readPayment } from './payment-amounts.ts';
-import { blockerList, deadline, stateBadge, stateOf } from './refund-case.components.ts';
+import { blockerList, deadline, type StateName, stateBadge, stateOf } from './refund-case.components.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
 import { caseTimeline, facts, providerSide } from './refund-record.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
 const MAX_DISPUTES = 20;
 const MAX_EVENTS = 30;
+const DEBITED: ReadonlySet<StateName> = new Set(['PROCESSING', 'SUCCEEDED', 'FAILED']);
 const IN_REVIEW = new Set([RefundCaseStatus.MERCHANT_REVIEW, RefundCaseStatus.SERVICE_REVIEW]);
 
 /** The notice after a decision that the case no longer awaited. */
@@ -131,14 +134,15 @@ async function readLostElsewhere(
   );
 }
 
-function summary(view: View, { refundCase, disputes, lostElsewhere }: CaseDetails): Html {
+function summary(view: View, details: CaseDetails): Html {
+  const { refundCase, disputes, lostElsewhere } = details;
   const t = textsFor(view, refundsTexts);
   const state = stateOf(refundCase);
   const awaiting = disputes.find((dispute) => disputeStateOf(dispute) === 'NEEDS_RESPONSE');
   const [next, way] =
     state === 'SERVICE_REVIEW' && awaiting
       ? [t.nextDisputed, link(view, `/disputes/${awaiting.id}`, t.toDispute)]
-      : [t.next[state], state === 'FUNDING_REQUIRED' ? link(view, '/funds', t.toBalance) : nothing];
+      : [t.next[state], wayFrom(view, state, details)];
   return html`<div class="cards">
 <section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next} ${way}</p>${lostElsewhere.map(
     ({ id }) => html`<p>${link(view, `/disputes/${id}`, t.lostElsewhere)} ${t.lostElsewhereNext}</p>`,
@@ -146,6 +150,16 @@ function summary(view: View, { refundCase, disputes, lostElsewhere }: CaseDetail
 <section class="card"><h2>${t.deadline}</h2><p>${deadline(view, refundCase)}</p></section>
 <section class="card"><h2>${t.blockers}</h2>${blockerList(view, refundCase)}</section>
 </div>`;
+}
+
+/** Where to look up what the status says. */
+function wayFrom(view: View, state: StateName, { events }: CaseDetails): Html {
+  const t = textsFor(view, refundsTexts);
+  if (state === 'FUNDING_REQUIRED') return link(view, '/funds', t.toBalance);
+  // From the day of the debit on, because it may have been reversed later.
+  const debit = events.findLast(({ type }) => type === 'refund.processing.v1')?.timestamp;
+  if (!debit || !DEBITED.has(state)) return nothing;
+  return link(view, `/funds/statement?from=${civilDateAt(timestampDate(debit))}`, t.toStatement);
 }
 
 function decision(view: View, refundCase: RefundCase, draft: DecisionDraft | undefined): Html {

@@ -54,6 +54,7 @@ export const refundsTexts = {
     nextDisputed: 'Uma disputa deste pagamento aguarda sua resposta. O caso é decidido depois dela.',
     toDispute: 'Ver a disputa',
     toBalance: 'Ver saldo e débitos',
+    toStatement: 'Ver no extrato',
     initiators: { CUSTOMER: 'Cliente', MERCHANT: 'Empresa' },
     blockerNames: {
       INSUFFICIENT_AVAILABLE_BALANCE: 'Saldo insuficiente',
@@ -136,6 +137,7 @@ export const refundsTexts = {
     nextDisputed: 'A dispute of this payment awaits your response. The case is decided after the dispute.',
     toDispute: 'View the dispute',
     toBalance: 'View balance and debts',
+    toStatement: 'View in the statement',
     initiators: { CUSTOMER: 'Customer', MERCHANT: 'Merchant' },
     blockerNames: {
       INSUFFICIENT_AVAILABLE_BALANCE: 'Insufficient balance',

@@ -129,9 +129,10 @@ it('shows every detail of a case: blockers, disputes, the provider and its event
   const told = { providerRefundId: 're_77', submissionStatus: 'returned by bank' };
   const outcome = ProviderOutcome.SUCCEEDED;
   await refunds.recordProviderOutcome({ ...write(), refundCaseId: id, outcome, ...told });
-  const paid = (await visitor.get(`${list}/${id}`)).document.querySelector('main')!.text;
+  const paid = (await visitor.get(`${list}/${id}`)).document.querySelector('main')!;
   for (const text of ['re_77', 'returned by bank', 'Paid', 'refund.processing.v1'])
-    expect(paid).toContain(text);
+    expect(paid.text).toContain(text);
+  expect(paid.querySelector('.card a')!.getAttribute('href')).toMatch(/\/funds\/statement\?from=[0-9-]{10}$/);
 });
 
 it('ends the timeline of a closed case with its outcome, and keeps that time when the provider reports more', async () => {

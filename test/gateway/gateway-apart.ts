@@ -7,7 +7,7 @@ import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
-import { newKey, newTenant, testConfig } from '../support/harness.ts';
+import { newTenant, newWrite, testConfig } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { newKeyRings, newServiceToken } from '../support/secrets.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
@@ -43,8 +43,7 @@ export async function startGatewayApart() {
   onTestFinished(() => app.close());
   const port = await listenOnFreePort(app);
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
-    ...newTenant(),
-    idempotencyKey: newKey(),
+    ...newWrite(newTenant()),
     name: 'Shop',
     scopes: [...ALL_SCOPES],
   });

@@ -10,7 +10,7 @@ import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/ref
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
-import { createTestDatabase, newTenant, testConfig } from '../support/harness.ts';
+import { createTestDatabase, newTenant, newWrite, testConfig } from '../support/harness.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { type Program, startProgram } from '../support/program.ts';
 import { newKeyRings, newServiceToken } from '../support/secrets.ts';
@@ -82,8 +82,7 @@ function withPort(url: string, port: number): string {
 async function twoWrites({ database, transport, port }: Crashable) {
   const tenant = newTenant();
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
-    ...tenant,
-    idempotencyKey: randomUUID(),
+    ...newWrite(tenant),
     name: 'Shop',
     scopes: [ApiKeyScope.WEBHOOKS_MANAGE],
   });

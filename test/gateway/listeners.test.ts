@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
-import { newKey } from '../support/harness.ts';
+import { newWrite } from '../support/harness.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 
@@ -131,7 +131,7 @@ test('the stream of a revoked key ends, with its subscription', async () => {
   const { key, apiKeyId } = await gateways.issueKey(merchantId, Environment.TEST);
   const { next } = await open(key);
   const apiKeys = createClient(ApiKeyService, gateways.harness.transports.inProcess);
-  await apiKeys.revokeApiKey({ ...inTest(merchantId), idempotencyKey: newKey(), apiKeyId });
+  await apiKeys.revokeApiKey({ ...newWrite(inTest(merchantId)), apiKeyId });
   const publishing = setInterval(() => void webhooks.publish(inTest(merchantId)), 200);
   onTestFinished(() => clearInterval(publishing));
   while ((await next()) !== undefined);

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { PAYMENT, type TestTenant } from '../services/webhooks/webhooks-fixture.ts';
-import { newKey, newTenant, newWrite } from '../support/harness.ts';
+import { newTenant, newWrite } from '../support/harness.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import {
   compareP95,
@@ -90,7 +90,7 @@ async function toggle(other: TestTenant, ids: readonly string[]): Promise<void> 
   const { subscriptions } = system.fixture;
   const endMs = performance.now() + SECONDS * 1_000;
   for (let count = 0; performance.now() < endMs; count += 1) {
-    const write = () => ({ ...other, subscriptionId: ids[count % ids.length]!, idempotencyKey: newKey() });
+    const write = () => ({ ...newWrite(other), subscriptionId: ids[count % ids.length]! });
     await subscriptions.disableWebhookSubscription(write());
     await subscriptions.reactivateWebhookSubscription(write());
     await delay(TOGGLE_EVERY_MS);

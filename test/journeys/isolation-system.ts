@@ -12,7 +12,7 @@ import {
   type WebhooksFixture,
   webhooksFixture,
 } from '../services/webhooks/webhooks-fixture.ts';
-import { bearer, createTestDatabase, newKey } from '../support/harness.ts';
+import { bearer, createTestDatabase, newWrite } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startProgram } from '../support/program.ts';
 import { median, quantile } from '../support/quantile.ts';
@@ -124,7 +124,7 @@ export async function startIsolationSystem(): Promise<IsolationSystem> {
         pageSize: 100,
       });
       for (const { id: subscriptionId } of subscriptions) {
-        const write = { ...tenant, subscriptionId, idempotencyKey: newKey() };
+        const write = { ...newWrite(tenant), subscriptionId };
         await fixture.subscriptions.disableWebhookSubscription(write);
       }
     },

@@ -11,7 +11,7 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, newWrite } from '../support/harness.ts';
+import { newTenant, newWrite } from '../support/harness.ts';
 import type { Receiver } from '../support/tls-receiver.ts';
 
 const EVENT_TYPE = 'payment.succeeded.v1';
@@ -59,16 +59,14 @@ export class SandboxMerchant {
     const subscriptions = createClient(WebhookSubscriptionService, transport);
     const url = `https://localhost:${receiver.port}${path}`;
     const { subscription } = await subscriptions.createWebhookSubscription({
-      ...tenant,
+      ...newWrite(tenant),
       url,
       eventTypes,
-      idempotencyKey: newKey(),
     });
     const subscriptionId = subscription!.id;
     const { signingSecret: secret } = await subscriptions.revealSigningSecret({
-      ...tenant,
+      ...newWrite(tenant),
       subscriptionId,
-      idempotencyKey: newKey(),
     });
     const types = await createClient(EventService, transport).listEventTypes({});
     const example = types.eventTypes.find(({ name }) => name === EVENT_TYPE)!.dataExample!;

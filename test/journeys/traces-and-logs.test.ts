@@ -164,7 +164,7 @@ test('the log shows the outcome of a delivery by its id, and of a refund by its 
     const { refundCase } = await refunds.getRefundCase({ ...tenant, refundCaseId });
     expect(refundCase!.provider).toMatchObject({ submissionStatus: 'queued' });
   }, SOON);
-  const outcome = { ...tenant, refundCaseId, outcome: ProviderOutcome.SUCCEEDED, idempotencyKey: newKey() };
+  const outcome = { ...newWrite(tenant), refundCaseId, outcome: ProviderOutcome.SUCCEEDED };
   await refunds.recordProviderOutcome(outcome, { headers: { 'request-id': 'provider-report' } });
   await vi.waitFor(() => expect(linesAbout({ refundCaseId }).at(-1)?.status).toBe('SUCCEEDED'), SOON);
 

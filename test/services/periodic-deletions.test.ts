@@ -11,7 +11,7 @@ import {
   formerLaneOwners,
   oldEndpointSlots,
 } from '../../services/webhooks/old-rows.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../support/harness.ts';
 import { openDatabase } from '../support/open-database.ts';
 import { type WebhooksFixture, webhooksFixture } from './webhooks/webhooks-fixture.ts';
 
@@ -95,7 +95,7 @@ it('deleted subscriptions are removed a year later', async () => {
     [old, 366],
     [young, 364],
   ] as const) {
-    const request = { ...tenant, subscriptionId: id!, idempotencyKey: newKey() };
+    const request = { ...newWrite(tenant), subscriptionId: id! };
     await fixture.subscriptions.deleteWebhookSubscription(request);
     await sql(
       'update webhooks.subscription set deleted_at = now() - make_interval(days => $2) where id = $1',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
-import { newKey, newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { payoutsOf } from './provider-queue.ts';
@@ -80,6 +80,6 @@ it('says how long ago an advance was released of whose payout nothing is recorde
   await refuse(refused);
   await accept(accepted);
   expect(await unrecorded('test')).toBeGreaterThan(0);
-  await client.settleAdvance({ ...tenant, advanceRequestId: settled, idempotencyKey: newKey() });
+  await client.settleAdvance({ ...newWrite(tenant), advanceRequestId: settled });
   await vi.waitFor(async () => expect(await unrecorded('test')).toBe(0), UNTIL_SCRAPED);
 });

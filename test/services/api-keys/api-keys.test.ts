@@ -10,14 +10,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import {
-  newKey,
-  newTenant,
-  newWrite,
-  startHarness,
-  type TestHarness,
-  testConfig,
-} from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness, testConfig } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 
 const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
@@ -66,12 +59,7 @@ describe('ApiKeyService', () => {
     const replay = await client().issueApiKey(request);
     expect(replay).toMatchObject({ key: '', keyAbsentReason: KeyAbsentReason.SECRET_NOT_REPEATED });
     expect(replay.apiKey).toEqual(first.apiKey);
-    const rotation = {
-      ...tenantIn(request),
-      idempotencyKey: newKey(),
-      apiKeyId: first.apiKey!.id,
-      overlapSeconds: 60,
-    };
+    const rotation = { ...newWrite(tenantIn(request)), apiKeyId: first.apiKey!.id, overlapSeconds: 60 };
     const rotated = await client().rotateApiKey(rotation);
     const again = await client().rotateApiKey(rotation);
     expect(again).toMatchObject({ key: '', keyAbsentReason: KeyAbsentReason.SECRET_NOT_REPEATED });
@@ -149,8 +137,7 @@ describe('a key in the database', () => {
     const request = keyRequest(newTenant());
     const { key, apiKey } = await client().issueApiKey(request);
     const rotated = await client().rotateApiKey({
-      ...tenantIn(request),
-      idempotencyKey: newKey(),
+      ...newWrite(tenantIn(request)),
       apiKeyId: apiKey!.id,
       overlapSeconds: 0,
     });

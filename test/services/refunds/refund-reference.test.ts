@@ -4,7 +4,7 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { RefundCaseStatus, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 let harness: TestHarness;
@@ -65,7 +65,7 @@ it('keeps references of other payments, merchants and environments apart', async
     await open(refund),
     await open({ ...refund, paymentIntentId: randomUUID() }),
     await open({ ...refund, ...newTenant() }),
-    await open({ ...refund, ...live, environment: 2, idempotencyKey: newKey() }),
+    await open({ ...refund, ...newWrite(live), environment: 2 }),
     await open({ ...refund, refundReference: 'R-10482/2' }),
     await open({ ...refund, refundReference: undefined }),
   ];

@@ -6,7 +6,7 @@ import {
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { workflowId, workflowType } from '../../../services/contracts/webhooks/resend-deliveries.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
-import { newKey } from '../../support/harness.ts';
+import { newWrite } from '../../support/harness.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { DeliverySystem, SOON, type Subscriber } from './delivery-system.ts';
 
@@ -28,11 +28,7 @@ async function withEvent() {
   return { ...subscriber, eventId };
 }
 
-const named = ({ tenant, subscriptionId }: Subscriber) => ({
-  ...tenant,
-  subscriptionId,
-  idempotencyKey: newKey(),
-});
+const named = ({ tenant, subscriptionId }: Subscriber) => ({ ...newWrite(tenant), subscriptionId });
 const pause = (subscriber: Subscriber) =>
   system.webhooks.subscriptions.pauseWebhookSubscription(named(subscriber));
 const resume = (subscriber: Subscriber) =>

@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { DeliveryStatus } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey } from '../../support/harness.ts';
+import { newWrite } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { scrape } from '../../support/scrape.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
@@ -177,12 +177,12 @@ describe('the workflow of a failing delivery', () => {
   it('completes when its subscription is paused, and is started again when the delivery fails after that', async () => {
     const { id, workflow, tenant, subscriptionId, eventId, ...subscriber } = await waiting();
     const { subscriptions } = system.webhooks;
-    await subscriptions.pauseWebhookSubscription({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    await subscriptions.pauseWebhookSubscription({ ...newWrite(tenant), subscriptionId });
     expect(await workflow.result()).toBe('HELD');
     await vi.waitFor(async () => expect(await system.startsOf(`delivery-${id}`)).toEqual([]), SOON);
     const { runId } = await workflow.describe();
-    await subscriptions.resumeWebhookSubscription({ ...tenant, subscriptionId, idempotencyKey: newKey() });
-    await system.webhooks.deliveries.retryDelivery({ ...tenant, deliveryId: id, idempotencyKey: newKey() });
+    await subscriptions.resumeWebhookSubscription({ ...newWrite(tenant), subscriptionId });
+    await system.webhooks.deliveries.retryDelivery({ ...newWrite(tenant), deliveryId: id });
     await system.shows(id, /^attempt 4: HTTP 500/);
     expect((await workflow.describe()).runId).not.toBe(runId);
     expect(subscriber.endpoint.eventIds).toHaveLength(4);
@@ -190,7 +190,7 @@ describe('the workflow of a failing delivery', () => {
 
   it('ends as canceled when its delivery is canceled, and names the request', async () => {
     const { id, workflow, tenant, endpoint } = await waiting();
-    await system.webhooks.deliveries.cancelDelivery({ ...tenant, deliveryId: id, idempotencyKey: newKey() });
+    await system.webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: id });
     await system.closesAs(id, 'CANCELLED');
     const { events } = await workflow.fetchHistory();
     const causes = events!.map((event) => event.workflowExecutionCancelRequestedEventAttributes?.cause);
@@ -228,9 +228,8 @@ it('keeps addresses, secrets, payloads and the text of responses out of every hi
   const words = 'words of the receiver';
   const subscriber = await system.subscriber();
   const { signingSecret } = await system.webhooks.subscriptions.revealSigningSecret({
-    ...subscriber.tenant,
+    ...newWrite(subscriber.tenant),
     subscriptionId: subscriber.subscriptionId,
-    idempotencyKey: newKey(),
   });
   subscriber.endpoint.answer((_request, response) => response.writeHead(500).end(words) && undefined);
   const { id: eventId } = await system.webhooks.publish(subscriber.tenant);

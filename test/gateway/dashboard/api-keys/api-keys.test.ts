@@ -6,6 +6,7 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
+import { newWrite } from '../../../support/harness.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -133,12 +134,7 @@ test('a key that was rotated says so, and whether a system still uses it', async
   const key = shownKey(created)!.match(KEY)![0];
   const [till] = (await client.listApiKeys({ merchantId: merchant, environment: Environment.LIVE })).apiKeys;
   const tenant = { merchantId: merchant, environment: Environment.LIVE };
-  await client.rotateApiKey({
-    ...tenant,
-    idempotencyKey: randomUUID(),
-    apiKeyId: till!.id,
-    overlapSeconds: 3_600,
-  });
+  await client.rotateApiKey({ ...newWrite(tenant), apiKeyId: till!.id, overlapSeconds: 3_600 });
   const titles = async () =>
     (await developer.get(path)).document.querySelectorAll('.key h2').map((title) => title.text.trim());
   expect(await titles()).toEqual(['till Active', 'till Replaced']);
@@ -251,7 +247,7 @@ test('keys of sandbox and live are listed separately, in pages', async () => {
   const tenant = { merchantId: merchant, environment: Environment.LIVE };
   for (let count = 0; count < 26; count++) {
     const named = { name: `till-${count}`, scopes: [ApiKeyScope.FUNDS_READ] };
-    await client.issueApiKey({ ...tenant, idempotencyKey: randomUUID(), ...named });
+    await client.issueApiKey({ ...newWrite(tenant), ...named });
   }
   const page = await developer.get(path);
   expect(page.document.querySelectorAll('.key')).toHaveLength(25);

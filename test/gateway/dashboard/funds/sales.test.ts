@@ -5,7 +5,7 @@ import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js'
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
@@ -92,7 +92,7 @@ it('names the order, product and customer in every row of a sale, only for its o
   const [own, foreign] = [await seed.refundCase({ saleId }), await stranger.seed.refundCase({ saleId })];
   const refunds = createClient(RefundCaseService, fixture.transport);
   const dispute = { disputeId: randomUUID(), paymentIntentId: own.paymentIntentId, saleId };
-  await refunds.openDispute({ ...funds.tenant, idempotencyKey: randomUUID(), ...dispute });
+  await refunds.openDispute({ ...newWrite(funds.tenant), ...dispute });
   const live = home.replace('/funds', '');
   for (const path of [
     `${home}/sales`,

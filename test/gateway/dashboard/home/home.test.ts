@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { runMerchants } from '../../../../local/merchants.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey } from '../../../support/harness.ts';
+import { newKey, newWrite } from '../../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 const accounts = () => createClient(AccountService, fixture.transport);
 const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
 const invite = async (merchantId: string, email: string, role = Role.DEVELOPER) => {
-  const request = { ...live(merchantId), idempotencyKey: newKey(), email, role };
+  const request = { ...newWrite(live(merchantId)), email, role };
   return (await accounts().inviteMember(request)).invitation!.id;
 };
 const membersOf = async (merchantId: string) => (await accounts().listMembers(live(merchantId))).members;

@@ -3,6 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { newWrite } from '../../../support/harness.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -125,7 +126,7 @@ test('a rejected invitation form is shown again as it was entered, with the reas
 test('many invitations are paginated separately', async () => {
   const { merchant, admin, path } = await newMerchant();
   const invite = (email: string) =>
-    accounts().inviteMember({ ...live(merchant), idempotencyKey: randomUUID(), email, role: Role.VIEWER });
+    accounts().inviteMember({ ...newWrite(live(merchant)), email, role: Role.VIEWER });
   for (let count = 0; count < 51; count++) await invite(`person-${count}@shop.example`);
   const page = await admin.get(path);
   expect(page.document.querySelectorAll('form[action$="/revoke"]')).toHaveLength(10);

@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { sharedChromium } from '../../../support/chromium.ts';
-import { newKey } from '../../../support/harness.ts';
+import { newWrite } from '../../../support/harness.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
 import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 
@@ -34,8 +34,7 @@ describe('pages about people and keys, in Chromium', () => {
   const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });
   const invite = (merchantId: string, address: string) =>
     createClient(AccountService, fixture.transport).inviteMember({
-      ...live(merchantId),
-      idempotencyKey: newKey(),
+      ...newWrite(live(merchantId)),
       email: address,
       role: Role.DEVELOPER,
     });

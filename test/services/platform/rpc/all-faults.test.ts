@@ -13,7 +13,7 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { fieldViolationsOf } from '../../../../services/platform/rpc/connect-errors.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.close());
 
-const write = () => ({ ...newTenant(), idempotencyKey: newKey() });
+const write = () => newWrite(newTenant());
 const merchantWithoutEnvironment = () => ({
   merchantId: newTenant().merchantId,
   environment: Environment.UNSPECIFIED,

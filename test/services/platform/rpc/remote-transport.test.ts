@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 
 /** Services that end the connection of the first call without an answer, and answer the others with nothing. */
 async function startDisconnectingServices() {
@@ -34,7 +34,7 @@ test('a call whose connection ends is repeated if it only reads or has an idempo
   await createClient(ProductService, reads.transport).listProducts(newTenant());
   expect(reads.calls()).toBe(2);
   const keyed = await startDisconnectingServices();
-  const write = { ...newTenant(), idempotencyKey: newKey(), name: 'Course' };
+  const write = { ...newWrite(newTenant()), name: 'Course' };
   await createClient(ProductService, keyed.transport).createProduct(write);
   expect(keyed.calls()).toBe(2);
   const claims = await startDisconnectingServices();

@@ -10,7 +10,7 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { unstorableValues } from '../../../../services/platform/rpc/storable-values.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -29,13 +29,7 @@ describe.each(['inProcess', 'grpc'] as const)('values that cannot be stored, ove
   const product = (overrides: object) => {
     const client = createClient(ProductService, harness.transports[way]);
     const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
-    return client.createProduct({
-      ...newTenant(),
-      idempotencyKey: newKey(),
-      name: 'A',
-      ...kind,
-      ...overrides,
-    });
+    return client.createProduct({ ...newWrite(newTenant()), name: 'A', ...kind, ...overrides });
   };
   const invalid = (call: Promise<unknown>, field: string) =>
     expectRefusal(call, Code.InvalidArgument, 'INVALID_ARGUMENT', { field });
@@ -62,8 +56,7 @@ describe.each(['inProcess', 'grpc'] as const)('values that cannot be stored, ove
   it('rejects NUL in JSON, and accepts JSON that looks like a message', async () => {
     const events = createClient(EventService, harness.transports[way]);
     const about = { type: 'refund.failed.v1', objectId: randomUUID() };
-    const publish = (data: JsonObject) =>
-      events.publishEvent({ ...newTenant(), idempotencyKey: newKey(), ...about, data });
+    const publish = (data: JsonObject) => events.publishEvent({ ...newWrite(newTenant()), ...about, data });
     await invalid(publish({ list: [{ text: 'a\0b' }] }), 'data');
     await invalid(publish({ 'a\0b': 1 }), 'data');
     const another = publish({ fields: 'text', kind: { case: 'numberValue' } });

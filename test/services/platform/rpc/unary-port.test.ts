@@ -9,7 +9,7 @@ import {
   ProductType,
 } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { ListEventTypesResponseSchema } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -71,7 +71,7 @@ function framed(message: Uint8Array, { flag = 0, length = message.length } = {})
 
 const product = () => {
   const kind = { productType: ProductType.ONE_TIME, refundWindowDays: 7 };
-  return { ...newTenant(), idempotencyKey: newKey(), name: 'A course', ...kind };
+  return { ...newWrite(newTenant()), name: 'A course', ...kind };
 };
 const asJson = (fields: object) =>
   JSON.stringify({

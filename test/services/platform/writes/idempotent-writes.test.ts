@@ -7,7 +7,7 @@ import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/paymen
 import { REPLAYED_HEADER } from '../../../../services/platform/rpc/call-context.ts';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 
 const MANY = 50;
@@ -22,8 +22,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
   const transport = () => harness.transports[way];
   const refunds = () => createClient(RefundCaseService, transport());
   const opening = () => ({
-    ...newTenant(),
-    idempotencyKey: newKey(),
+    ...newWrite(newTenant()),
     paymentIntentId: randomUUID(),
     amountMinor: 100n,
     initiator: RefundInitiator.CUSTOMER,

@@ -9,7 +9,7 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { tenantOf } from '../../../../services/platform/tenant.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 import { answered, inFlight, POOL_SIZE, reportOf, startWebhooks } from './attempts-fixture.ts';
@@ -271,7 +271,7 @@ describe('a subscription', () => {
 
   it('is not changed by attempts from before it was disabled', async () => {
     const attempt = await firstAttempt();
-    const write = () => ({ ...tenant, subscriptionId: attempt.subscriptionId, idempotencyKey: newKey() });
+    const write = () => ({ ...newWrite(tenant), subscriptionId: attempt.subscriptionId });
     await fixture.subscriptions.disableWebhookSubscription(write());
     await fixture.subscriptions.reactivateWebhookSubscription(write());
     const [ping] = await attempts.due(tenant.merchantId);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { AttemptFailure, DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 import { answered, inFlight, reportOf, startAttempts, startWebhooks } from './attempts-fixture.ts';
 
@@ -116,7 +116,7 @@ describe('AwaitAttempt', () => {
   it('ends when the attempt will not be made: the delivery is held, canceled or unknown', async () => {
     const { deliveryId, subscriptionId } = await failDelivery();
     await request(deliveryId, true);
-    const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    const write = () => ({ ...newWrite(tenant), subscriptionId });
     const paused = awaitSecondAttempt(deliveryId, 20_000);
     await fixture.subscriptions.pauseWebhookSubscription(write());
     expect(await paused).toMatchObject({ ended: true, state: { status: HELD } });

@@ -7,7 +7,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { answered, inFlight, startWebhooks } from '../attempts/attempts-fixture.ts';
 import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
@@ -17,11 +17,7 @@ const { START, SIGNAL, CANCEL } = WorkflowCommandKind;
 
 const { harness, fixture, attempts } = await startWebhooks();
 
-const request = (tenant: TestTenant, deliveryId: string) => ({
-  ...tenant,
-  deliveryId,
-  idempotencyKey: newKey(),
-});
+const request = (tenant: TestTenant, deliveryId: string) => ({ ...newWrite(tenant), deliveryId });
 const retry = async (tenant: TestTenant, deliveryId: string) =>
   (await fixture.deliveries.retryDelivery(request(tenant, deliveryId))).delivery!;
 const cancel = async (tenant: TestTenant, deliveryId: string) =>
@@ -148,7 +144,7 @@ describe('RetryDelivery', () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const { subscriptionId } = await get(tenant, deliveryId);
-    const ofSubscription = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    const ofSubscription = () => ({ ...newWrite(tenant), subscriptionId });
     await fixture.subscriptions.pauseWebhookSubscription(ofSubscription());
     const delivery = await retry(tenant, deliveryId);
     expect(delivery.status).toBe(HELD);

@@ -5,7 +5,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../../services/server.ts';
-import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
@@ -139,7 +139,7 @@ describe('an ordered subscription', () => {
 
   it('holds the next delivery while it is paused, and leaves none open when it is disabled', async () => {
     const { id: subscriptionId, endpoint } = await webhooks.subscribed(tenant, { ordered: true });
-    const write = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    const write = () => ({ ...newWrite(tenant), subscriptionId });
     const held = endpoint.hold();
     await publish('a', 'a', 'a');
     await eventually(() => expect(held.count).toBe(1));

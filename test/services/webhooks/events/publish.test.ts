@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -15,11 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness?.close());
 
-const write = (tenant: TestTenant, subscriptionId: string) => ({
-  ...tenant,
-  subscriptionId,
-  idempotencyKey: newKey(),
-});
+const write = (tenant: TestTenant, subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 const deliveriesOf = async (tenant: TestTenant, filter: object) =>
   (await fixture.deliveries.listDeliveries({ ...tenant, ...filter })).deliveries;
 

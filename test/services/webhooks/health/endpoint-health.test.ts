@@ -3,7 +3,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import type { AttemptResult } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { EndpointTally } from '../../../../services/webhooks/health/endpoint-tally.ts';
 import { failingEndpointNotices } from '../../../../services/webhooks/health/failing-notices.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
@@ -58,7 +58,7 @@ it('health is that of the current URL, and of an enabled subscription', async ()
   endpoint.answer(500);
   await webhooks.publish(tenant);
   await eventually(async () => expect((await healthOf(id))!.failingSince).toBeDefined());
-  const write = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
+  const write = () => ({ ...newWrite(tenant), subscriptionId: id });
   const next = webhooks.endpoint();
   await webhooks.subscriptions.updateWebhookSubscription({ ...write(), url: next.url });
   await eventually(async () => expect(await healthOf(id)).toMatchObject({ attempts: 1n, delivered: 1n }));

@@ -10,7 +10,7 @@ import {
   SubscriptionErrorCause,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => webhooks?.[Symbol.asyncDispose]());
 
-const write = (subscriptionId: string) => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+const write = (subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 
 /** The delivery of the last event. */
 async function lastDelivery() {

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
@@ -38,11 +38,7 @@ it("sends the deliveries that the lane's owner has published itself, once each, 
   expect(countNotified()).toBe(before);
 
   // A delivery that is not sent now is left to the later owner of the lane.
-  await webhooks.subscriptions.pauseWebhookSubscription({
-    ...tenant,
-    subscriptionId,
-    idempotencyKey: newKey(),
-  });
+  await webhooks.subscriptions.pauseWebhookSubscription({ ...newWrite(tenant), subscriptionId });
   await webhooks.publish(tenant);
   await eventually(() => expect(countNotified()).toBeGreaterThan(before));
   expect(endpoint.eventIds).toEqual(published);

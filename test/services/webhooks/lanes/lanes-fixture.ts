@@ -7,7 +7,7 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
 import { type ReceivedRequest, startReceiver } from '../../../support/tls-receiver.ts';
 import { type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
@@ -109,8 +109,7 @@ export async function startLanesFixture(
     async subscribed(tenant, { ordered = false, eventTypes = ['payment.succeeded.v1'] } = {}) {
       const target = endpoint();
       const { subscription } = await webhooks.subscriptions.createWebhookSubscription({
-        ...tenant,
-        idempotencyKey: randomUUID(),
+        ...newWrite(tenant),
         url: target.url,
         eventTypes,
         ordered,

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
@@ -26,12 +26,7 @@ interface Limits {
 }
 
 async function limitTo(subscriptionId: string, limits: Limits): Promise<void> {
-  await webhooks.subscriptions.setDeliveryLimits({
-    ...tenant,
-    subscriptionId,
-    idempotencyKey: newKey(),
-    ...limits,
-  });
+  await webhooks.subscriptions.setDeliveryLimits({ ...newWrite(tenant), subscriptionId, ...limits });
   await delay(IN_EFFECT_MS);
 }
 

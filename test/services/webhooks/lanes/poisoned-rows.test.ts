@@ -8,7 +8,7 @@ import { parseSnapshot } from '../../../../services/webhooks/lanes/delivery-read
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { SubscriptionCache } from '../../../../services/webhooks/lanes/subscription-cache.ts';
 import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { answered, startAttempts } from '../attempts/attempts-fixture.ts';
@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 const setAside = async (reason: string) => (await scrape())(`payments_webhook_set_aside{reason="${reason}"}`);
-const write = (subscriptionId: string) => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+const write = (subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 
 /** Publishes events of a paused subscription; returns their ids. */
 async function publishPaused(id: string, count: number): Promise<string[]> {

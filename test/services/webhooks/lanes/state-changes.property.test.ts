@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
@@ -125,15 +125,14 @@ class Merchant {
   async #retype(subscriber: Subscriber) {
     subscriber.wants = !subscriber.wants;
     await webhooks.subscriptions.updateWebhookSubscription({
-      ...this.tenant,
+      ...newWrite(this.tenant),
       subscriptionId: subscriber.id,
-      idempotencyKey: newKey(),
       eventTypes: subscriber.wants ? TYPES : TYPES.slice(1),
     });
   }
 
   async #toggle(subscriber: Subscriber) {
-    const request = { ...this.tenant, subscriptionId: subscriber.id, idempotencyKey: newKey() };
+    const request = { ...newWrite(this.tenant), subscriptionId: subscriber.id };
     subscriber.enabled = !subscriber.enabled;
     if (!subscriber.enabled) {
       await webhooks.subscriptions.disableWebhookSubscription(request);
@@ -211,11 +210,7 @@ const eventOf = ({ merchantId }: TestTenant, occurredAt = new Date()) =>
 type Subscribed = Awaited<ReturnType<LanesFixture['subscribed']>>;
 type Change = (tenant: TestTenant) => Promise<() => Promise<Subscribed>>;
 
-const write = (tenant: TestTenant, subscriptionId: string) => ({
-  ...tenant,
-  subscriptionId,
-  idempotencyKey: newKey(),
-});
+const write = (tenant: TestTenant, subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 
 /** Prepares a change of a merchant's subscription. */
 const CHANGES: Readonly<Record<string, Change>> = {

@@ -7,7 +7,7 @@ import {
   type ResendDeliveriesRequestSchema,
   ResendState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, type TestHarness } from '../../../support/harness.ts';
+import { newWrite, type TestHarness } from '../../../support/harness.ts';
 import type { Attempts, DueAttempt } from '../attempts/attempts-fixture.ts';
 import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -31,7 +31,7 @@ export function resendFixture(
     ...fixture,
 
     async resend(tenant: TestTenant, selection: Selection, terms: ResendTerms = {}) {
-      const request = { ...tenant, ...terms, selection, idempotencyKey: newKey() };
+      const request = { ...newWrite(tenant), ...terms, selection };
       return (await fixture.deliveries.resendDeliveries(request)).resend!;
     },
 
@@ -43,14 +43,10 @@ export function resendFixture(
       (await fixture.deliveries.getResend({ ...tenant, resendId })).resend!,
 
     cancel: async (tenant: TestTenant, resendId: string) =>
-      (await fixture.deliveries.cancelResend({ ...tenant, resendId, idempotencyKey: newKey() })).resend!,
+      (await fixture.deliveries.cancelResend({ ...newWrite(tenant), resendId })).resend!,
 
     disable: (tenant: TestTenant, subscriptionId: string) =>
-      fixture.subscriptions.disableWebhookSubscription({
-        ...tenant,
-        subscriptionId,
-        idempotencyKey: newKey(),
-      }),
+      fixture.subscriptions.disableWebhookSubscription({ ...newWrite(tenant), subscriptionId }),
 
     period: (fromMs: number, toMs: number) => ({ from: timestampFromMs(fromMs), to: timestampFromMs(toMs) }),
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { answered, startWebhooks } from '../attempts/attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
@@ -180,7 +180,7 @@ describe('a resend in progress', () => {
     const { id, subscriptionId } = await fixture.begun(tenant, 5);
     await fixture.goOn(id, 2);
     await fixture.disable(tenant, subscriptionId);
-    const named = { ...tenant, subscriptionId, idempotencyKey: newKey() };
+    const named = { ...newWrite(tenant), subscriptionId };
     await fixture.subscriptions.reactivateWebhookSubscription(named);
     const counts = { madeCount: 2n, canceledCount: 2n };
     expect(await fixture.goOn(id)).toMatchObject({ more: false, resend: { state: COMPLETED, ...counts } });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { startWebhooks } from '../attempts/attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
@@ -172,9 +172,8 @@ describe('a resend', () => {
     await fixture.disable(tenant, subscriptionId);
     const during = [await fixture.publish(tenant), await fixture.publish(tenant)];
     const { missed } = await fixture.subscriptions.reactivateWebhookSubscription({
-      ...tenant,
+      ...newWrite(tenant),
       subscriptionId,
-      idempotencyKey: randomUUID(),
     });
     await fixture.publish(tenant);
     const resendMissed = () => fixture.resend(tenant, { case: 'missed', value: missed! }, { subscriptionId });
@@ -198,7 +197,7 @@ describe('a resend', () => {
     const disabledWhile = async (publish: () => Promise<unknown>) => {
       await fixture.disable(tenant, subscriptionId);
       await publish();
-      const named = { ...tenant, subscriptionId, idempotencyKey: randomUUID() };
+      const named = { ...newWrite(tenant), subscriptionId };
       const { missed } = await fixture.subscriptions.reactivateWebhookSubscription(named);
       await fixture.deliverAll();
       return missed!;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 
@@ -16,7 +16,7 @@ beforeEach(() => {
   tenant = newTenant(Environment.TEST);
 });
 
-const write = (subscriptionId: string) => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+const write = (subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 
 /**
  * A subscription whose endpoint gets one request at a time and answers none, so that the other events wait in memory.

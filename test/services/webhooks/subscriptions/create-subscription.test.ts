@@ -112,14 +112,13 @@ describe('CreateWebhookSubscription', () => {
     await limited();
     const { subscriptions } = await fixture.subscriptions.listWebhookSubscriptions(tenant);
     const subscriptionId = subscriptions[0]!.id;
-    const disable = { ...tenant, subscriptionId, idempotencyKey: newKey() };
+    const disable = { ...newWrite(tenant), subscriptionId };
     await fixture.subscriptions.disableWebhookSubscription(disable);
     await create(tenant);
     await limited();
     const reactivate = fixture.subscriptions.reactivateWebhookSubscription({
-      ...tenant,
+      ...newWrite(tenant),
       subscriptionId,
-      idempotencyKey: newKey(),
     });
     await expectRefusal(reactivate, Code.FailedPrecondition, 'WEBHOOK_SUBSCRIPTION_LIMIT_REACHED');
   });

@@ -5,7 +5,7 @@ import * as retryDelivery from '../../../../services/contracts/webhooks/retry-de
 import { PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { openSession } from '../../../support/sql.ts';
 import { answered, startWebhooks } from '../attempts/attempts-fixture.ts';
@@ -35,7 +35,7 @@ async function withBacklog(tenant: TestTenant) {
     [queued.deliveryId, BACKLOG],
   );
   await fixture.sql('update webhooks.subscription set holding = true where id = $1', [id]);
-  const request = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
+  const request = () => ({ ...newWrite(tenant), subscriptionId: id });
   return { id, workflowId: retryDelivery.workflowId(retried!.deliveryId), request };
 }
 

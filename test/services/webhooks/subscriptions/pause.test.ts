@@ -8,7 +8,7 @@ import {
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newTenant, newWrite } from '../../../support/harness.ts';
 import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
 
@@ -28,7 +28,7 @@ beforeEach(() => {
 /** A subscription whose ping was answered, and how to pause and resume it. */
 async function activeSubscription() {
   const { id, endpoint } = await webhooks.subscribed(tenant);
-  const request = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
+  const request = () => ({ ...newWrite(tenant), subscriptionId: id });
   return {
     id,
     endpoint,
@@ -285,8 +285,7 @@ describe('an ordered subscription', () => {
   it('is shown as ordered, unlike others', async () => {
     const create = (ordered: boolean) =>
       webhooks.subscriptions.createWebhookSubscription({
-        ...newTenant(),
-        idempotencyKey: newKey(),
+        ...newWrite(newTenant()),
         ordered,
         url: newUrl(),
         eventTypes: ['payment.succeeded.v1'],

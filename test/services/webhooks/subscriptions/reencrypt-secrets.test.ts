@@ -8,7 +8,7 @@ import { createLogger } from '../../../../services/platform/process/telemetry.ts
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { createServices } from '../../../../services/server.ts';
 import { reencryptSecrets } from '../../../../services/webhooks/subscriptions/reencrypt-secrets.ts';
-import { createTestDatabase, newKey, newTenant, testConfig } from '../../../support/harness.ts';
+import { createTestDatabase, newTenant, newWrite, testConfig } from '../../../support/harness.ts';
 import { createLoopbackGuard } from '../../../support/loopback-guard.ts';
 import { startProgram } from '../../../support/program.ts';
 import { openSession } from '../../../support/sql.ts';
@@ -58,7 +58,7 @@ type Fixture = Awaited<ReturnType<typeof open>>['fixture'];
 async function subscribe(fixture: Fixture, path = `/${randomUUID()}`) {
   const tenant = newTenant(Environment.TEST);
   const { id } = await fixture.subscribe(tenant, undefined, `https://127.0.0.1:${receiver.port}${path}`);
-  const about = () => ({ ...tenant, subscriptionId: id, idempotencyKey: newKey() });
+  const about = () => ({ ...newWrite(tenant), subscriptionId: id });
   return { tenant, id, path, about };
 }
 

@@ -12,7 +12,7 @@ import {
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { createLoopbackGuard } from '../../../support/loopback-guard.ts';
 import { type ReceivedRequest, type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
 import { deliverWaiting } from '../../platform/egress/deliver-waiting.ts';
@@ -44,7 +44,7 @@ async function newSubscription() {
   const url = `https://127.0.0.1:${receiver.port}${path}`;
   const { id: subscriptionId } = await fixture.subscribe(tenant, undefined, url);
   const received = () => receiver.requests.filter((request) => request.path === path);
-  const about = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+  const about = () => ({ ...newWrite(tenant), subscriptionId });
   const reveal = async () => (await fixture.subscriptions.revealSigningSecret(about())).signingSecret;
   const rotate = (more: { overlapSeconds?: number; idempotencyKey?: string } = {}) =>
     fixture.subscriptions.rotateSigningSecret({ ...about(), ...more });

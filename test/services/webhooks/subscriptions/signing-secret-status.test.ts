@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SigningSecretStatusSchema } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
 
 let harness: TestHarness;
@@ -15,7 +15,7 @@ afterAll(() => harness.close());
 async function newSubscription() {
   const tenant = newTenant();
   const { id: subscriptionId } = await fixture.subscribe(tenant);
-  const about = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+  const about = () => ({ ...newWrite(tenant), subscriptionId });
   return {
     subscriptionId,
     about,

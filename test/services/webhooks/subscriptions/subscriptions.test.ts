@@ -2,7 +2,7 @@ import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant } from '../../../support/harness.ts';
+import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
 import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
 import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
@@ -10,11 +10,7 @@ import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
 const { harness, fixture, create } = await startSubscriptions();
 
 describe('WebhookSubscriptionService', () => {
-  const write = (tenant: TestTenant, subscriptionId: string) => ({
-    ...tenant,
-    subscriptionId,
-    idempotencyKey: newKey(),
-  });
+  const write = (tenant: TestTenant, subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 
   it('changes the fields in the request, and leaves the rest', async () => {
     const tenant = newTenant();
@@ -140,7 +136,7 @@ describe('WebhookSubscriptionService', () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
     const client = fixture.subscriptions;
-    const key = () => ({ ...tenant, subscriptionId, idempotencyKey: newKey() });
+    const key = () => ({ ...newWrite(tenant), subscriptionId });
     await expectRefusal(
       client.reactivateWebhookSubscription(key()),
       Code.FailedPrecondition,
@@ -183,9 +179,8 @@ describe('WebhookSubscriptionService', () => {
     const tenant = newTenant();
     const subscriptionId = (await create(tenant)).subscription!.id;
     const { signingSecret } = await fixture.subscriptions.revealSigningSecret({
-      ...tenant,
+      ...newWrite(tenant),
       subscriptionId,
-      idempotencyKey: newKey(),
     });
     const stored = await fixture.sql<{ bytes: Buffer }>(
       `select sealed as bytes from webhooks.signing_secret where subscription_id = $1

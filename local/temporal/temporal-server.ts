@@ -19,6 +19,8 @@ const POLL_MS = 100;
 const SLOW_START_MS = 15_000;
 const EXTERNAL_CHECK_MS = 5_000;
 const SEARCH_RETRY_MS = 120_000;
+/** How the server names a database file that SQLite cannot read. */
+const UNREADABLE = /file is not a database|database disk image is malformed/;
 
 /** The state of the Temporal server, with one line for people: what is happening, or what to do. */
 export interface TemporalStatus {
@@ -106,7 +108,7 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
       prepare: () => assertPortsFree(embeddedPorts(this.#options)),
       ready: (signal) => this.#waitUntilServing(signal),
       onUp: () => this.#become('up', `Temporal serves on ${this.address}`),
-      onDown: (detail) => this.#become('starting', `${detail}; restarting`),
+      onDown: (detail) => this.#become('starting', `${detail}; ${nextStep(detail, stateFile(folder))}`),
     });
     this.#supervised.startInBackground();
   }
@@ -165,6 +167,14 @@ export class TemporalServer extends EventEmitter<{ status: [TemporalStatus] }> {
   }
 }
 
+const stateFile = (folder: DataFolder) => folder.file('temporal.db');
+
+/** What happens next, or what to do about a server that cannot start. */
+function nextStep(detail: string, file: string): string {
+  if (!UNREADABLE.test(detail)) return 'restarting';
+  return `delete ${file}: workflows that have not ended are started again`;
+}
+
 /** The ports that an embedded server listens on, by setting. */
 export function embeddedPorts({ port, uiPort }: Pick<TemporalOptions, 'port' | 'uiPort'>) {
   const server = { setting: 'TEMPORAL_PORT', port };
@@ -182,7 +192,7 @@ function serverCommand(program: string, options: TemporalOptions): ChildCommand 
       `--port=${port}`,
       `--namespace=${namespace}`,
       uiPort === undefined ? '--headless' : `--ui-port=${uiPort}`,
-      `--db-filename=${folder.file('temporal.db')}`,
+      `--db-filename=${stateFile(folder)}`,
       // Without these two, a server with a database file is several times slower.
       '--sqlite-pragma=journal_mode=wal',
       '--sqlite-pragma=synchronous=full',

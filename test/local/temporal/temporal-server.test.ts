@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { getPriority } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
@@ -96,6 +97,18 @@ test('a second start waits until its port is free, then serves the same workflow
     const { config } = await workflowService.describeNamespace({ namespace: NAMESPACE });
     expect(Number(config?.workflowExecutionRetentionTtl?.seconds)).toBe(7 * 24 * 60 * 60);
   });
+});
+
+test('a server whose file is damaged says what to do, and starts once that is done', async () => {
+  using own = temporaryDataFolder();
+  const file = own.folder.file('temporal.db');
+  writeFileSync(file, 'not a database'.repeat(1_000));
+  const ownPort = await findFreePort();
+  const damaged = new TemporalServer({ folder: own.folder, namespace: NAMESPACE, port: ownPort });
+  await vi.waitFor(() => expect(damaged.status.detail).toContain(`; delete ${file}: workflows`), 40_000);
+  rmSync(file);
+  await damaged.whenUp(AbortSignal.timeout(40_000));
+  await damaged.stop();
 });
 
 test('an external server is watched and not started', async () => {

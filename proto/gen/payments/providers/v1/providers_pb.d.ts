@@ -141,7 +141,8 @@ export declare const SubmitRefundResponseSchema: GenMessage<SubmitRefundResponse
  */
 export declare type SubmittedRefund = Message<"payments.providers.v1.SubmittedRefund"> & {
   /**
-   * The provider's id of the refund, the same in every answer.
+   * The provider's id of the refund, the same in every answer. Merchants find the refund by it: preferably what the
+   * customer's bank shows, such as the end-to-end id of an instant transfer.
    *
    * @generated from field: string provider_refund_id = 1;
    */

@@ -56,6 +56,13 @@ export function webhooksFixture(harness: Pick<TestHarness, 'databaseUrl'>, trans
       return answer.event!;
     },
 
+    /** Publishes events of as many objects, one after another; returns their ids. */
+    async publishMany(tenant: TestTenant, count: number): Promise<string[]> {
+      const ids: string[] = [];
+      for (let n = 0; n < count; n += 1) ids.push((await this.publish(tenant)).id);
+      return ids;
+    },
+
     claimCommands: async () => (await commands.claimCommands({ waitMs: 0, maxCommands: 100 })).commands,
     confirmCommands: (commandIds: string[]) => commands.confirmCommands({ commandIds }),
 

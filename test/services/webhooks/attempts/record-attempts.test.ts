@@ -24,7 +24,7 @@ beforeEach(() => {
 async function firstAttempts(count: number) {
   const { id: subscriptionId } = await fixture.subscribe(tenant);
   await attempts.answerAll(200, tenant.merchantId);
-  for (let n = 0; n < count; n += 1) await fixture.publish(tenant);
+  await fixture.publishMany(tenant, count);
   return (await attempts.due(tenant.merchantId)).map((attempt) => ({ ...attempt, subscriptionId }));
 }
 

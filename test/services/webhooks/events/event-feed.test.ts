@@ -62,8 +62,7 @@ async function logSlowly({ merchantId }: TestTenant, id = uuidv7(), { databaseUr
 describe('ListEventFeed', () => {
   it('returns every event once, from any cursor, like GetEvent', async () => {
     const tenant = newTenant();
-    const published: string[] = [];
-    for (let n = 0; n < 7; n += 1) published.push((await fixture.publish(tenant)).id);
+    const published = await fixture.publishMany(tenant, 7);
     const read = await vi.waitFor(async () => {
       const all = await readOn(tenant);
       expect(all.ids.toSorted()).toEqual(published);

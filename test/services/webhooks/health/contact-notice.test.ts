@@ -21,7 +21,7 @@ async function activeSubscription() {
 }
 
 async function publishAndAnswer(tenant: TestTenant, httpStatus: number, events = 1): Promise<void> {
-  for (let n = 0; n < events; n += 1) await fixture.publish(tenant);
+  await fixture.publishMany(tenant, events);
   await attempts.answerAll(httpStatus);
 }
 
@@ -84,7 +84,7 @@ it.each([
 ])('notifies the contact once of a subscription $which whose deliveries expire', async ({ before }) => {
   const { tenant, id } = await activeSubscription();
   await publishAndAnswer(tenant, before);
-  for (let n = 0; n < 3; n += 1) await fixture.publish(tenant);
+  await fixture.publishMany(tenant, 3);
   await fixture.sql(
     `update webhooks.open_delivery set event_id = '00000000-0000-7000-8000-000000000000', resend_id = uuidv7()
       where merchant_id = $1`,

@@ -29,9 +29,7 @@ const counts = async () =>
       ([status, all]) => [status, all!.length],
     ),
   );
-const publish = async (count: number) => {
-  for (let n = 0; n < count; n += 1) await webhooks.publish(tenant);
-};
+const publish = (count: number) => webhooks.publishMany(tenant, count);
 const heldDue = (id: string) =>
   webhooks.sql(
     `update webhooks.open_delivery set next_attempt_at = now() - interval '1 s'

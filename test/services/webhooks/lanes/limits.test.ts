@@ -37,11 +37,7 @@ async function limited(limits: Limits) {
   return subscribed;
 }
 
-async function publish(count: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let n = 0; n < count; n += 1) ids.push((await webhooks.publish(tenant)).id);
-  return ids;
-}
+const publish = (count: number) => webhooks.publishMany(tenant, count);
 
 /** Adds deliveries of an event, like resends. */
 const resend = (eventId: string, subscriptionId: string, count: number) =>

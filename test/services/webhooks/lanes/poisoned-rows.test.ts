@@ -43,9 +43,7 @@ const write = (subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId
 /** Publishes events of a paused subscription; returns their ids. */
 async function publishPaused(id: string, count: number): Promise<string[]> {
   await webhooks.subscriptions.pauseWebhookSubscription(write(id));
-  const ids: string[] = [];
-  for (let n = 0; n < count; n += 1) ids.push((await webhooks.publish(tenant)).id);
-  return ids;
+  return webhooks.publishMany(tenant, count);
 }
 const resume = (id: string) => webhooks.subscriptions.resumeWebhookSubscription(write(id));
 /** Makes the owner read the deliveries of a subscription again. */

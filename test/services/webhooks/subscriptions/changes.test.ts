@@ -26,8 +26,7 @@ async function stalled(events: number) {
   await webhooks.subscriptions.setDeliveryLimits({ ...write(id), maxConcurrentAttempts: 1 });
   await delay(1_000);
   const held = endpoint.hold();
-  const eventIds: string[] = [];
-  for (let n = 0; n < events; n += 1) eventIds.push((await webhooks.publish(tenant)).id);
+  const eventIds = await webhooks.publishMany(tenant, events);
   await eventually(() => expect(held.count).toBe(1));
   const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, subscriptionId: id });
   const deliveryOf = (eventId: string) => deliveries.find((delivery) => delivery.eventId === eventId)!.id;

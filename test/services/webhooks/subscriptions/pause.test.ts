@@ -48,11 +48,7 @@ async function lastDeliveryId() {
   return deliveries[0]!.id;
 }
 
-async function publish(count: number): Promise<string[]> {
-  const ids: string[] = [];
-  for (let n = 0; n < count; n += 1) ids.push((await webhooks.publish(tenant)).id);
-  return ids;
-}
+const publish = (count: number) => webhooks.publishMany(tenant, count);
 
 describe('a paused subscription', () => {
   it('keeps its state and shows since when it is paused, until it is resumed', async () => {

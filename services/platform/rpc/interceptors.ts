@@ -61,16 +61,18 @@ function reportError(error: unknown, request: Request, logger: Logger): ConnectE
     const requestId = requestIdOf({ values: contextValues });
     const call = { requestId, rpc: `${method.parent.typeName}/${method.name}`, ...merchantOf(request) };
     // While the database or another area fails every call fails, and stack traces add nothing.
-    if (isDatabaseFailing(error) || isCallUnavailable(error))
+    if (isDatabaseFailing(error) || isUnavailable(error))
       logger.warn({ reason: String(error), ...call }, 'RPC unavailable');
     else logger.error({ err: error, ...call }, 'RPC failed');
   }
   return mapped;
 }
 
-/** Whether a call to another area, which the handler made, was answered with UNAVAILABLE. */
-const isCallUnavailable = (error: unknown) =>
-  error instanceof ConnectError && error.code === Code.Unavailable;
+/** Whether the service refuses the call for a while, or a call to another area was answered with UNAVAILABLE. */
+const isUnavailable = (error: unknown) =>
+  error instanceof ConnectError
+    ? error.code === Code.Unavailable
+    : error instanceof DomainError && error.kind === 'UNAVAILABLE';
 
 /** The merchant named in a call; a stream names it in its messages instead. */
 function merchantOf({ stream, message }: Request): { merchantId?: string; environment?: string } {

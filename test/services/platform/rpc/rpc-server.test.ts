@@ -14,6 +14,7 @@ import {
   HealthCheckResponse_ServingStatus as Status,
 } from '../../../../proto/gen/health/v1/health_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { databaseUnavailable } from '../../../../services/platform/errors.ts';
 import { Drain } from '../../../../services/platform/process/drain.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
@@ -22,7 +23,14 @@ import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.
 import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { createServices } from '../../../../services/server.ts';
-import { bearer, createTestDatabase, newTenant, startHarness, testConfig } from '../../../support/harness.ts';
+import {
+  bearer,
+  createTestDatabase,
+  newKey,
+  newTenant,
+  startHarness,
+  testConfig,
+} from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 
 test.each(['grpc', 'connect'] as const)(
@@ -130,13 +138,16 @@ test('a caller that disconnects from a stream is logged as no failure', async ()
   await server.close();
 });
 
-test('a call that fails because another area is unavailable is one warning without a stack; one that fails otherwise is counted', async () => {
+test('a call that fails because another area or the database is unavailable is one warning without a stack; one that fails otherwise is counted', async () => {
   const lines: string[] = [];
   const server = createRpcServer({
     bindings: [
       bindService(ProductService, {
         async listProducts() {
           throw new ConnectError('the database cannot be reached; try again', Code.Unavailable);
+        },
+        async archiveProduct() {
+          throw databaseUnavailable();
         },
         async getProduct() {
           throw new Error('unexpected');
@@ -158,11 +169,16 @@ test('a call that fails because another area is unavailable is one warning witho
   const before = await failures();
   const code = Code.Unavailable;
   await expect(products.listProducts(newTenant())).rejects.toMatchObject({ code });
+  const archiving = { ...newTenant(), idempotencyKey: newKey(), productId: randomUUID() };
+  await expect(products.archiveProduct(archiving)).rejects.toMatchObject({ code });
   expect(await failures()).toBe(before);
-  const reason = 'ConnectError: [unavailable] the database cannot be reached; try again';
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-    { level: 40, reason, msg: 'RPC unavailable' },
-  ]);
+  const reasons = [
+    'ConnectError: [unavailable] the database cannot be reached; try again',
+    'DomainError: the database cannot be reached or is busy; try again',
+  ];
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject(
+    reasons.map((reason) => ({ level: 40, reason, msg: 'RPC unavailable' })),
+  );
   expect(lines.join()).not.toContain('stack');
   const unexpected = products.getProduct({ ...newTenant(), productId: randomUUID() });
   await expect(unexpected).rejects.toMatchObject({ code: Code.Internal });

@@ -6,9 +6,9 @@ import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-caller.ts';
 import { roleName, roleTexts } from '../members/role.texts.ts';
 import { leadBack, ownFormHooks } from '../session/own-form.ts';
-import { moment, pager, personForm } from '../shell/components.ts';
+import { moment, notice, pager, personForm } from '../shell/components.ts';
 import type { RouteDependencies } from '../shell/dependencies.ts';
-import { failureOf } from '../shell/failures.ts';
+import { failureOf, reasonOf } from '../shell/failures.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { layoutTexts } from '../shell/layout.texts.ts';
 import { sendPage } from '../shell/layout.ts';
@@ -31,12 +31,15 @@ export function homePages({ app, guard, accounts }: RouteDependencies): void {
   const ownForm = ownFormHooks(guard);
   const { onRequest } = ownForm;
 
-  app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {
+  const render = async (view: PlainView, request: FastifyRequest, first: number, refused?: Html) => {
     const person = request.person!;
     const { accountId } = person;
     const { invitations } = await accounts.listAccountInvitations({ accountId }, callFor(request));
+    return homePage(view, person, invitations, first, refused);
+  };
+  app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {
     const view = guard.plainViewOf(request);
-    return sendPage(reply, view, homePage(view, person, invitations, request.query.page ?? 0));
+    return sendPage(reply, view, await render(view, request, request.query.page ?? 0));
   });
 
   leadBack(app, ACCEPT_PATH, '/');
@@ -57,8 +60,15 @@ export function homePages({ app, guard, accounts }: RouteDependencies): void {
     LEAVE_PATH,
     { ...ownForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
     async (request, reply) => {
-      await withRefusals(accounts.removeMember(writeOf(request), callAsPerson(request)));
-      return reply.redirect('/?notice=left', 303);
+      try {
+        await accounts.removeMember(writeOf(request), callAsPerson(request));
+        return reply.redirect('/?notice=left', 303);
+      } catch (error) {
+        if (reasonOf(error) !== 'LAST_ADMIN') throw failureOf(error, homeTexts);
+        const view = { ...guard.plainViewOf(request), url: '/' };
+        const refused = lastAdmin(view, request.params.merchantId);
+        return sendPage(reply, view, { ...(await render(view, request, 0, refused)), status: 409 });
+      }
     },
   );
 }
@@ -82,8 +92,20 @@ const withRefusals = <T>(call: Promise<T>): Promise<T> =>
     throw failureOf(error, homeTexts);
   });
 
+/** Why a merchant's last administrator cannot leave, with the way to make another. */
+function lastAdmin(view: PlainView, merchantId: string): Html {
+  const t = textsFor(view, homeTexts);
+  return notice('bad', html`${t.refusals.LAST_ADMIN} <a href="/live/${merchantId}/members">${t.toTeam}</a>`);
+}
+
 /** Lists a person's merchants, `first` being the index of the first one shown, and their open invitations. */
-function homePage(view: PlainView, person: Person, invitations: readonly Invitation[], first: number): Page {
+function homePage(
+  view: PlainView,
+  person: Person,
+  invitations: readonly Invitation[],
+  first: number,
+  refused?: Html,
+): Page {
   const t = textsFor(view, homeTexts);
   const merchants = [...person.roles];
   const shown = merchants.slice(first, first + PAGE_SIZE);
@@ -91,7 +113,7 @@ function homePage(view: PlainView, person: Person, invitations: readonly Invitat
   return {
     title: t.title,
     notices: { left: t.left },
-    body: html`${invitations.length > 0 ? invitationList(view, person, invitations) : nothing}
+    body: html`${refused ?? nothing}${invitations.length > 0 ? invitationList(view, person, invitations) : nothing}
 ${
   merchants.length > 0
     ? html`<p>${t.lead}</p><div class="cards">${shown.map((one) => merchantCard(view, person, one))}</div>`

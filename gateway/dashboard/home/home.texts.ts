@@ -15,6 +15,7 @@ export const homeTexts = {
     leave: 'Deixar esta empresa',
     leaveText: 'Você perde o acesso imediatamente. Para voltar, precisará de um novo convite.',
     left: 'Você não é mais membro desta empresa.',
+    toTeam: 'Ver equipe',
     refusals: {
       INVITATION_NOT_FOUND: 'Este convite não existe ou é para outra pessoa.',
       INVITATION_STATE: 'Este convite não é mais válido. Peça outro a um administrador.',
@@ -39,6 +40,7 @@ export const homeTexts = {
     leave: 'Leave this merchant',
     leaveText: 'You lose access immediately. To come back, you need a new invitation.',
     left: 'You are no longer a member of this merchant.',
+    toTeam: 'View team',
     refusals: {
       INVITATION_NOT_FOUND: 'This invitation does not exist, or is for someone else.',
       INVITATION_STATE: 'This invitation is no longer valid. Ask an administrator for another one.',

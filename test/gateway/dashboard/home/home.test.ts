@@ -128,7 +128,9 @@ test('members can leave a merchant, except its last administrator', async () => 
   expect((await viewer.get(`/live/${merchant}`)).status).toBe(404);
   const refused = await admin.submit('/', '/leave');
   expect(refused.status).toBe(409);
-  expect(refused.text).toContain('only administrator');
+  const alert = refused.document.querySelector('[role=alert]')!;
+  expect(alert.text).toContain('only administrator');
+  expect(alert.querySelector('a')!.getAttribute('href')).toBe(`/live/${merchant}/members`);
   expect(await membersOf(merchant)).toMatchObject([{ account: { id: admin.accountId } }]);
   // A reload asks for the address of the form.
   const reloaded = await admin.get(refused.path);

@@ -4354,11 +4354,11 @@ export declare const DeliveryService: GenService<{
    * once; the workflow resend-<id> creates the deliveries in publishing order; at most a hundred wait for their first
    * attempt at a time. Those that fail follow their schedule while it goes on, up to 5,000 of them. Without
    * subscription_id, each event goes to every subscription to its type that is not DISABLED, even if it was created
-   * after the event. A subscription that is disabled while the resend runs gets no more deliveries. A period is cut off
-   * at the present, and pings are never resent. INVALID_ARGUMENT (RESEND_SELECTION) for a period without
-   * subscription_id or one that does not end after it begins; NOT_FOUND (EVENT_NOT_FOUND,
-   * WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) if the subscription is DISABLED,
-   * (RESEND_LIMIT_REACHED) if ten resends of the merchant are running.
+   * after the event. A subscription that is disabled while the resend runs gets no more deliveries; without
+   * subscription_id, it gets more once it is reactivated. A period is cut off at the present, and pings are never resent.
+   * INVALID_ARGUMENT (RESEND_SELECTION) for a period without subscription_id or one that does not end after it begins;
+   * NOT_FOUND (EVENT_NOT_FOUND, WEBHOOK_SUBSCRIPTION_NOT_FOUND); FAILED_PRECONDITION (WEBHOOK_SUBSCRIPTION_STATE) if the
+   * subscription is DISABLED, (RESEND_LIMIT_REACHED) if ten resends of the merchant are running.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.ResendDeliveries
    */

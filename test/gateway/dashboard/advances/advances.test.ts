@@ -188,7 +188,7 @@ describe('a request', () => {
     expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;');
   });
 
-  it('is shown in Portuguese to Portuguese readers, with the reason if it was refused by itself', async () => {
+  it('is shown in Portuguese to Portuguese readers, with the reason if it was refused automatically', async () => {
     const { client, funds, requestOne, visitor, home } = await oldMerchant();
     const { id } = await requestOne();
     const { text } = await visitor.reading('pt-BR').get(`${home}/${id}`);

@@ -21,7 +21,8 @@ const REQUEST: Statement = {
 update webhooks.open_delivery
    set requested = true, next_attempt_at = least(next_attempt_at, now()), changed_xid = pg_current_xact_id()
  where id = :id and status = 'RETRYING' and (:now::boolean or next_attempt_at <= now())
-   and in_flight_until is null and not requested`,
+   and in_flight_until is null and not requested
+returning attempt_count`,
 };
 
 /** Requests the next attempt of a delivery, if it is due, from the owner of its lane. */
@@ -30,11 +31,13 @@ export async function requestAttempt(
   outboxSignal: OutboxSignal,
   { deliveryId: id, now }: RequestAttemptRequest,
 ): Promise<MessageInitShape<typeof RequestAttemptResponseSchema>> {
-  await run(REQUEST, { id, now });
+  const [updated] = await run<Pick<RetryRow, 'attempt_count'>>(REQUEST, { id, now });
   const row = await readRetry(run, id);
-  if (!row?.requested) return { state: stateMessage(row) };
+  // The owner may have made the attempt since the update; without one, an earlier call may have requested it.
+  const requested = updated ?? (row?.requested ? row : undefined);
+  if (!requested) return { state: stateMessage(row) };
   outboxSignal.committed('EVENTS');
-  return { attemptNumber: row.attempt_count + 1, state: stateMessage(row) };
+  return { attemptNumber: requested.attempt_count + 1, state: stateMessage(row) };
 }
 
 /** The first wait between two polls: most attempts end soon, but one that hangs takes 15 s. */

@@ -6,7 +6,7 @@ import type {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-caller.ts';
-import { leadBack, ownFormHooks } from '../session/own-form.ts';
+import { ownFormHooks, redirectFormUrl } from '../session/own-form.ts';
 import { clearSessionCookie } from '../session/session-cookie.ts';
 import {
   badge,
@@ -56,7 +56,7 @@ export function accountPages(dependencies: RouteDependencies): void {
   mailRoute(dependencies);
   const params = Type.Object({ sessionId: Type.String({ format: 'uuid' }) });
   const endPath = `${ACCOUNT_PATH}/sessions/:sessionId/end`;
-  leadBack(app, endPath, ACCOUNT_PATH);
+  redirectFormUrl(app, endPath, ACCOUNT_PATH);
   app.post(endPath, { ...ownForm, schema: { params } }, async (request, reply) => {
     const { accountId, sessionId: own } = request.person!;
     const { sessionId } = request.params;

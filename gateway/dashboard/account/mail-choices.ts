@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { MailTopic } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { callAsPerson } from '../dashboard-caller.ts';
-import { leadBack, ownFormHooks } from '../session/own-form.ts';
+import { ownFormHooks, redirectFormUrl } from '../session/own-form.ts';
 import { personForm } from '../shell/components.ts';
 import type { RouteDependencies } from '../shell/dependencies.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -35,7 +35,7 @@ export function mailRoute({ app, guard, accounts }: RouteDependencies): void {
   const body = Type.Object({
     wanted: Type.Optional(Type.Union([topic, Type.Array(topic, { maxItems: TOPICS.length })])),
   });
-  leadBack(app, MAIL_PATH, '/account');
+  redirectFormUrl(app, MAIL_PATH, '/account');
   app.post(MAIL_PATH, { ...ownFormHooks(guard), schema: { body } }, async (request, reply) => {
     const { accountId } = request.person!;
     const wanted = [request.body.wanted ?? []].flat();

@@ -5,7 +5,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { callFor } from '../../clients.ts';
 import { callAsPerson } from '../dashboard-caller.ts';
 import { roleName, roleTexts } from '../members/role.texts.ts';
-import { leadBack, ownFormHooks } from '../session/own-form.ts';
+import { ownFormHooks, redirectFormUrl } from '../session/own-form.ts';
 import { moment, notice, pager, personForm } from '../shell/components.ts';
 import type { RouteDependencies } from '../shell/dependencies.ts';
 import { failureOf, reasonOf } from '../shell/failures.ts';
@@ -31,31 +31,33 @@ export function homePages({ app, guard, accounts }: RouteDependencies): void {
   const ownForm = ownFormHooks(guard);
   const { onRequest } = ownForm;
 
-  const render = async (view: PlainView, request: FastifyRequest, first: number, refused?: Html) => {
+  const render = async (view: PlainView, request: FastifyRequest, shown: Pick<Home, 'first' | 'refused'>) => {
     const person = request.person!;
     const { accountId } = person;
     const { invitations } = await accounts.listAccountInvitations({ accountId }, callFor(request));
-    return homePage(view, person, invitations, first, refused);
+    return homePage(view, person, { ...shown, invitations });
   };
   app.get('/', { onRequest, schema: { querystring } }, async (request, reply) => {
     const view = guard.plainViewOf(request);
-    return sendPage(reply, view, await render(view, request, request.query.page ?? 0));
+    return sendPage(reply, view, await render(view, request, { first: request.query.page ?? 0 }));
   });
 
-  leadBack(app, ACCEPT_PATH, '/');
+  redirectFormUrl(app, ACCEPT_PATH, '/');
   app.post(
     ACCEPT_PATH,
     { ...ownForm, schema: { body, params: Type.Object({ merchantId: id(), invitationId: id() }) } },
     async (request, reply) => {
       const { merchantId, invitationId } = request.params;
-      await withRefusals(
-        accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAsPerson(request)),
-      );
-      return reply.redirect(`/live/${merchantId}`, 303);
+      try {
+        await accounts.acceptInvitation({ ...writeOf(request), invitationId }, callAsPerson(request));
+        return reply.redirect(`/live/${merchantId}`, 303);
+      } catch (error) {
+        throw failureOf(error, homeTexts);
+      }
     },
   );
 
-  leadBack(app, LEAVE_PATH, '/');
+  redirectFormUrl(app, LEAVE_PATH, '/');
   app.post(
     LEAVE_PATH,
     { ...ownForm, schema: { body, params: Type.Object({ merchantId: id() }) } },
@@ -67,7 +69,10 @@ export function homePages({ app, guard, accounts }: RouteDependencies): void {
         if (reasonOf(error) !== 'LAST_ADMIN') throw failureOf(error, homeTexts);
         const view = { ...guard.plainViewOf(request), url: '/' };
         const refused = lastAdmin(view, request.params.merchantId);
-        return sendPage(reply, view, { ...(await render(view, request, 0, refused)), status: 409 });
+        return sendPage(reply, view, {
+          ...(await render(view, request, { first: 0, refused })),
+          status: 409,
+        });
       }
     },
   );
@@ -86,26 +91,22 @@ const writeOf = ({ params: { merchantId }, body: { _key }, person }: OwnForm) =>
   accountId: person!.accountId,
 });
 
-/** Gives a refused call its message from the home page's texts. */
-const withRefusals = <T>(call: Promise<T>): Promise<T> =>
-  call.catch((error) => {
-    throw failureOf(error, homeTexts);
-  });
-
-/** Why a merchant's last administrator cannot leave, with the way to make another. */
+/** Says why a merchant's last administrator cannot leave, with a link to the team. */
 function lastAdmin(view: PlainView, merchantId: string): Html {
   const t = textsFor(view, homeTexts);
   return notice('bad', html`${t.refusals.LAST_ADMIN} <a href="/live/${merchantId}/members">${t.toTeam}</a>`);
 }
 
-/** Lists a person's merchants, `first` being the index of the first one shown, and their open invitations. */
-function homePage(
-  view: PlainView,
-  person: Person,
-  invitations: readonly Invitation[],
-  first: number,
-  refused?: Html,
-): Page {
+interface Home {
+  readonly invitations: readonly Invitation[];
+  /** The index of the first merchant shown. */
+  readonly first: number;
+  /** Why a form was refused. */
+  readonly refused?: Html;
+}
+
+/** Lists a person's merchants and their open invitations. */
+function homePage(view: PlainView, person: Person, { invitations, first, refused }: Home): Page {
   const t = textsFor(view, homeTexts);
   const merchants = [...person.roles];
   const shown = merchants.slice(first, first + PAGE_SIZE);

@@ -26,8 +26,7 @@ export function memberActions(pages: Pages): void {
     const call = view.clients.accounts.changeMemberRole(request);
     // Administrators who lower their own role lose access to this page.
     const keepsAccess = accountId !== view.person.accountId || isAtLeast(request.role, Role.ADMIN);
-    const done = keepsAccess ? { redirect: MEMBERS_PATH, notice: 'role' } : { redirect: '', notice: 'role' };
-    return outcomeOf(view, call, done);
+    return outcomeOf(view, call, { redirect: keepsAccess ? MEMBERS_PATH : '', notice: 'role' });
   });
   const remove = { ...ACTION, rpc: RPCS.removeMember, path: `${MEMBERS_PATH}/:accountId/remove` };
   pages.action(remove, async (view, { params, key }) => {

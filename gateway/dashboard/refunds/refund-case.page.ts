@@ -139,12 +139,12 @@ function summary(view: View, details: CaseDetails): Html {
   const t = textsFor(view, refundsTexts);
   const state = stateOf(refundCase);
   const awaiting = disputes.find((dispute) => disputeStateOf(dispute) === 'NEEDS_RESPONSE');
-  const [next, way] =
+  const [next, nextLink] =
     state === 'SERVICE_REVIEW' && awaiting
       ? [t.nextDisputed, link(view, `/disputes/${awaiting.id}`, t.toDispute)]
-      : [t.next[state], wayFrom(view, state, details)];
+      : [t.next[state], statusLink(view, state, details)];
   return html`<div class="cards">
-<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next} ${way}</p>${lostElsewhere.map(
+<section class="card"><h2>${t.status}</h2><p>${stateBadge(view, refundCase)} <code>${state}</code></p><p>${next} ${nextLink}</p>${lostElsewhere.map(
     ({ id }) => html`<p>${link(view, `/disputes/${id}`, t.lostElsewhere)} ${t.lostElsewhereNext}</p>`,
   )}</section>
 <section class="card"><h2>${t.deadline}</h2><p>${deadline(view, refundCase)}</p></section>
@@ -152,8 +152,8 @@ function summary(view: View, details: CaseDetails): Html {
 </div>`;
 }
 
-/** Where to look up what the status says. */
-function wayFrom(view: View, state: StateName, { events }: CaseDetails): Html {
+/** A link to the money that the status is about; none for most. */
+function statusLink(view: View, state: StateName, { events }: CaseDetails): Html {
   const t = textsFor(view, refundsTexts);
   if (state === 'FUNDING_REQUIRED') return link(view, '/funds', t.toBalance);
   // From the day of the debit on, because it may have been reversed later.

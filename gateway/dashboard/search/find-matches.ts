@@ -43,17 +43,18 @@ export async function findMatches(view: View, text: string): Promise<Matches> {
   ]);
   const sales = distinct([...ordered.sales, ...ofCustomer.sales]);
   const shown = sales.slice(0, MAX_LISTED);
-  const [cases, disputes] = await Promise.all([
+  const [allCases, allDisputes] = await Promise.all([
     refundCasesOf(view, text, shown),
     disputesOf(view, text, shown),
   ]);
-  const refundCases = cases.slice(0, MAX_LISTED);
-  const lists = [sales, cases, disputes, endpoints];
+  const refundCases = allCases.slice(0, MAX_LISTED);
+  const disputes = allDisputes.slice(0, MAX_LISTED);
+  const lists = [sales, allCases, allDisputes, endpoints];
   return {
     sales: shown,
     refundCases,
-    disputes: disputes.slice(0, MAX_LISTED),
-    names: await readSaleNames(view, [...refundCases, ...disputes.slice(0, MAX_LISTED)]),
+    disputes,
+    names: await readSaleNames(view, [...refundCases, ...disputes]),
     endpoints: endpoints.slice(0, MAX_LISTED),
     hasMoreOfCustomer: ofCustomer.hasMore,
     hasMore: ordered.hasMore || lists.some(({ length }) => length > MAX_LISTED),

@@ -24,7 +24,7 @@ export function ownFormHooks(guard: SessionGuard) {
   };
 }
 
-/** Leads from the address of a form, where a refusal leaves the browser, to the page of the form. */
-export function leadBack(app: GatewayApp, formPath: string, page: string): void {
+/** Redirects a GET of a form's URL, which the browser shows after a refusal, to the page with the form. */
+export function redirectFormUrl(app: GatewayApp, formPath: string, page: string): void {
   app.get(formPath, async (_request, reply) => reply.redirect(page, 303));
 }

@@ -76,7 +76,7 @@ function newSale(request: RecordSaleRequest, context: HandlerContext): NewSale {
   return { ...facts, requestId: requestIdOf(context), installments };
 }
 
-/** Without spaces at their ends, with which nobody would find them. */
+/** Trims references, so that they are found by what people type. */
 function saleReferences({ orderId, orderNumber, productId, customerReference }: RecordSaleRequest) {
   return {
     orderId: orderId?.toLowerCase() ?? null,

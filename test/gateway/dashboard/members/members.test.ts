@@ -81,7 +81,7 @@ test('the last administrator keeps their role, with an explanation', async () =>
   expect(await roleOf(merchant, admin.accountId)).toBe(Role.ADMIN);
 });
 
-test('administrators who lower their own role are told so, on a page they may see', async () => {
+test('administrators who lower their own role are redirected to a page they may see, which says so', async () => {
   const { merchant, admin, path } = await newMerchant();
   await fixture.signIn({ [merchant]: Role.ADMIN });
   const page = await admin.submit(path, `${admin.accountId}/role`, { role: 'developer' });

@@ -1,10 +1,10 @@
 import { Code, type Transport } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { expectRefusal } from './expect-refusal.ts';
-import { newTenant, type TestHarness } from './harness.ts';
-import { describeList, describePlans, startListHarness } from './list-suite.ts';
+import { newTenant } from './harness.ts';
+import { describeList, describePlans } from './list-suite.ts';
 import { fittingRows, type ListSubject, maxLimitOf, type Tenant, walk } from './list-walk.ts';
 import { sqlOf } from './sql.ts';
 
@@ -50,27 +50,6 @@ export function describeQueue(
       it('keeps finished work out of its indexes', () => expectIndexesToSkipFinished(queueOf(), plans));
     }
   });
-}
-
-/**
- * Tests what holds for every work queue, on a harness with these services.
- * @param multiplied see {@link describePlans}.
- * @returns the harness, once it has started.
- */
-export function testQueue(
-  name: string,
-  services: string,
-  queueOf: (harness: TestHarness) => Queue,
-  ...[plans, multiplied]: [plans: Plans, multiplied?: string]
-): () => TestHarness {
-  let harness: TestHarness;
-  const statements: string[] = [];
-  beforeAll(async () => {
-    harness = await startListHarness(services, statements);
-  });
-  afterAll(() => harness.close());
-  describeQueue(name, () => queueOf(harness), statements, plans, multiplied);
-  return () => harness;
 }
 
 async function expectEveryEnvironment(queue: Queue): Promise<void> {

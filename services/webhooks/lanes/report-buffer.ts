@@ -45,8 +45,8 @@ export class ReportBuffer {
   readonly #recorder: Pick<AttemptRecorder, 'record'>;
   readonly #logger: Logger;
   #pending: Pending[] = [];
-  /** What is being recorded. */
-  #recording: readonly Pending[] = [];
+  /** What is being recorded and has no outcome yet. */
+  readonly #recording = new Set<Pending>();
   readonly #setAside = new Map<string, Pending>();
   #isRetryScheduled = false;
   #running: Promise<void> | undefined;
@@ -118,17 +118,17 @@ export class ReportBuffer {
     while (this.#pending.length > 0) {
       if (failures === 0) await this.#untilDue();
       const batch = this.#nextBatch();
-      this.#recording = batch;
+      for (const pending of batch) this.#recording.add(pending);
       this.#dueAtMs = this.#pending.length > 0 ? performance.now() + FLUSH_MS : Number.POSITIVE_INFINITY;
       try {
-        await this.#record(batch).finally(() => {
-          this.#recording = [];
-        });
+        await this.#record(batch);
         failures = 0;
       } catch (error) {
         if (failures === 0)
           this.#logger.warn({ err: error }, 'could not record attempt results; trying again');
-        this.#pending = [...batch, ...this.#pending];
+        // Those that were recorded before the failure are not reported again.
+        this.#pending = [...this.#recording, ...this.#pending];
+        this.#recording.clear();
         failures += 1;
         await delay(Math.min(FLUSH_MS * 2 ** failures, MAX_BACKOFF_MS));
       }
@@ -159,6 +159,7 @@ export class ReportBuffer {
       for (const pending of batch) {
         const { report, onRecorded } = pending;
         if (locked.has(report.deliveryId)) continue;
+        this.#recording.delete(pending);
         this.#setAside.delete(report.deliveryId);
         onRecorded?.(recorded.has(report.deliveryId));
       }
@@ -178,6 +179,7 @@ export class ReportBuffer {
 
   /** Moves results behind those of other deliveries, but before later ones of the same delivery. */
   #postpone(locked: readonly Pending[]): void {
+    for (const pending of locked) this.#recording.delete(pending);
     const ids = new Set(locked.map(({ report }) => report.deliveryId));
     const later = this.#pending.filter(({ report }) => ids.has(report.deliveryId));
     const others = this.#pending.filter(({ report }) => !ids.has(report.deliveryId));
@@ -186,6 +188,7 @@ export class ReportBuffer {
   }
 
   #setAsideReport(pending: Pending, error: unknown): void {
+    this.#recording.delete(pending);
     const { deliveryId } = pending.report;
     const isNew = !this.#setAside.has(deliveryId);
     if (isNew) this.#logger.error({ err: error, deliveryId }, 'the result of an attempt was set aside');

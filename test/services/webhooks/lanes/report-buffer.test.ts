@@ -77,6 +77,42 @@ describe('results', () => {
     expect(recorded).toBe(true);
     arriving = false;
   });
+
+  it('that were recorded before the database failed are not recorded again with those that it rejected', async () => {
+    const reports = [success(), success(), success(), success()];
+    const rejected = reports[0]!.deliveryId;
+    let isAway = true;
+    const recordedTogether: (readonly string[])[] = [];
+    const record = async (batch: readonly ReportedAttempt[]) => {
+      const ids = batch.map(({ deliveryId }) => deliveryId);
+      if (ids.includes(rejected)) throw new Error('a value cannot be stored');
+      // Goes away when the second half of the batch is recorded.
+      if (isAway && ids.includes(reports[2]!.deliveryId)) {
+        isAway = false;
+        throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
+      }
+      recordedTogether.push(ids);
+      return { recorded: new Map(ids.map((id) => [id, 'SUCCEEDED' as const])), locked: new Set<string>() };
+    };
+    const recorder = new ReportBuffer({ record }, createLogger('fatal'));
+    const outcomes = reports.map(() => 0);
+    for (const [index, report] of reports.entries()) {
+      recorder.add(report, {
+        onRecorded: () => {
+          outcomes[index]! += 1;
+        },
+      });
+    }
+    await recorder.flush(60_000);
+    expect(recorder.setAsideIds).toEqual([rejected]);
+    expect(outcomes).toEqual([0, 1, 1, 1]);
+    expect(recordedTogether.flat().sort()).toEqual(
+      reports
+        .slice(1)
+        .map(({ deliveryId }) => deliveryId)
+        .sort(),
+    );
+  });
 });
 
 describe('the workflow that shows successes', () => {

@@ -64,8 +64,9 @@ export class Exports {
       else held.use(snapshot);
       yield* work((query) => snapshot.read(query), tenant);
     } catch (error) {
-      // The server closes the connection of a snapshot that it ends.
-      if (isTransactionTimeout(error)) throw aborted('EXPORT_TOO_SLOW', 'the export took too long');
+      // The snapshot was ended: by the server, which closes its connection, or by `end`.
+      if (isTransactionTimeout(error) || held.disposed)
+        throw aborted('EXPORT_TOO_SLOW', 'the export took too long');
       throw error;
     } finally {
       clearTimeout(timer);

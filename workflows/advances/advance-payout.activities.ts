@@ -45,13 +45,17 @@ export function createPayoutActivities({ advances, payoutProvider }: AdvanceClie
         throw ApplicationFailure.create({ message: reason, type: 'PAYOUT_REFUSED' });
       } catch (error) {
         if (error instanceof ProviderError) {
-          await record(input, { case: 'failed', value: error.message.slice(0, REASON_MAX_LENGTH) });
+          await record(input, { case: 'failed', value: reasonOf(error) });
         }
         throw error;
       }
     },
   };
 }
+
+/** What the provider answered, as services accept it: a refusal of the record would end the retries. */
+const reasonOf = ({ message }: ProviderError) =>
+  message.replaceAll('\0', '\ufffd').slice(0, REASON_MAX_LENGTH).toWellFormed();
 
 type RecordedAnswer = NonNullable<Parameters<AdvanceClients['advances']['recordPayoutAnswer']>[0]['answer']>;
 

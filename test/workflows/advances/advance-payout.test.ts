@@ -90,6 +90,19 @@ describe('the payout of an advance', () => {
     expect(await get(id)).toMatchObject({ payout: { attempts: 1, lastAnswer: PayoutAnswer.ACCEPTED } });
   });
 
+  it.concurrent('is submitted again after an error whose text cannot be stored', async () => {
+    const { id, release, payout, input } = await approved();
+    const before = 'the payout provider answered Unavailable: ';
+    // The cut after 1,000 characters splits the last one.
+    const text = `\0${'x'.repeat(998 - before.length)}😀`;
+    provider.payout(id, failing(Code.Unavailable, text));
+    await release(id);
+    await expect(submit(input)).rejects.toMatchObject({ name: 'ProviderError' });
+    const { lastAnswer, lastReason } = (await payout())!;
+    expect(lastAnswer).toBe(PayoutAnswer.FAILED);
+    expect(lastReason).toBe(`${before}\ufffd${text.slice(1, -2)}\ufffd`);
+  });
+
   it.concurrent('is submitted again while it is refused or fails, and frees no installment meanwhile', async () => {
     const { id, release, isAccepted, payout, get, advanced } = await approved();
     const failure = failing(Code.InvalidArgument, 'unknown merchant');

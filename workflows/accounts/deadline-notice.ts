@@ -23,14 +23,24 @@ export async function findDueRefunds(
   refunds: Refunds,
   tenant: TenantFields,
 ): Promise<DeadlineSubject | undefined> {
-  const order = RefundCaseOrder.REVIEW_DEADLINE;
-  const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE });
-  const refundCases = page.refundCases.filter(
-    ({ deadlineNotifiedAt, merchantReviewDeadlineAt: at }) => deadlineNotifiedAt && isAhead(at),
+  const refundCases = (await listAnnounced(refunds, tenant)).filter(({ merchantReviewDeadlineAt: at }) =>
+    isAhead(at),
   );
   const announcedMs = refundCases.map(({ deadlineNotifiedAt }) => timestampMs(deadlineNotifiedAt!));
   if (announcedMs.length === 0) return undefined;
   return { kind: 'REFUND_DEADLINES', refundCases, happenedAt: new Date(Math.max(...announcedMs)) };
+}
+
+/** Reads pages up to one whose last deadline has not been announced: later ones are announced later. */
+async function listAnnounced(refunds: Refunds, tenant: TenantFields): Promise<RefundCase[]> {
+  const order = RefundCaseOrder.REVIEW_DEADLINE;
+  const announced: RefundCase[] = [];
+  for (let pageToken = ''; ; ) {
+    const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE, pageToken });
+    announced.push(...page.refundCases.filter(({ deadlineNotifiedAt }) => deadlineNotifiedAt));
+    if (page.nextPageToken === '' || !page.refundCases.at(-1)?.deadlineNotifiedAt) return announced;
+    pageToken = page.nextPageToken;
+  }
 }
 
 /** A dispute that still awaits the merchant's response, with or without a due date; undefined otherwise. */

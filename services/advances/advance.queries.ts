@@ -81,6 +81,7 @@ export interface RequestFilter {
   readonly from: CivilDate | undefined;
   readonly to: CivilDate | undefined;
   readonly status: AdvanceRequestStatus | undefined;
+  readonly providerPayoutId: string | undefined;
 }
 
 /** A page of requests in their order. */
@@ -114,6 +115,9 @@ function matchingRequests(parameters: ReadParameters<Tenant & RequestFilter>) {
   if (parameters.has('from')) query = query.where('requested_at', '>=', startOf(parameters('from'), 0));
   if (parameters.has('to')) query = query.where('requested_at', '<', startOf(parameters('to'), 1));
   if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  if (parameters.has('providerPayoutId')) {
+    query = query.where('payout_provider_id', '=', parameters('providerPayoutId'));
+  }
   return query;
 }
 

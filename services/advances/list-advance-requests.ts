@@ -24,7 +24,7 @@ export async function listAdvanceRequests(
   request: ListAdvanceRequestsRequest,
 ): Promise<ListAdvanceRequestsResponse> {
   const tenant = tenantOf(request);
-  const filters = filterOf(request);
+  const filters = { ...filterOf(request), providerPayoutId: request.providerPayoutId };
   const scope = { tenant, list: 'advance-requests', filters: { ...filters }, order: requestOrder };
   const page = await pagination.list(scope, request, (range) =>
     selectRequests({ ...tenant, ...filters, ...range }),
@@ -43,7 +43,7 @@ export function exportAdvanceRequests(
   request: ExportAdvanceRequestsRequest,
   context: HandlerContext,
 ): AsyncGenerator<ExportAdvanceRequestsResponse> {
-  const filters = filterOf(request);
+  const filters = { ...filterOf(request), providerPayoutId: undefined };
   return exportRows(exports, request, context, {
     order: requestOrder,
     select: (page) => selectRequests({ ...page, ...filters }),
@@ -67,6 +67,6 @@ async function totalsOf(database: Database, filter: Tenant & RequestFilter): Pro
   return totals.sort((one, other) => one.status - other.status);
 }
 
-function filterOf(request: ListAdvanceRequestsRequest | ExportAdvanceRequestsRequest): RequestFilter {
+function filterOf(request: ListAdvanceRequestsRequest | ExportAdvanceRequestsRequest) {
   return { ...dateRangeOf(request), status: enumName(AdvanceRequestStatus, request.status) };
 }

@@ -39,6 +39,7 @@ export async function listRefundCases(
     saleIds: idsOf(request.saleIds),
     refundCaseIds: idsOf(request.refundCaseIds),
     providerRefundId: request.providerRefundId,
+    refundReference: request.refundReference,
   };
   const scope = { tenant, list: 'refund-cases', filters };
   const page =
@@ -63,8 +64,9 @@ export function exportRefundCases(
   request: ExportRefundCasesRequest,
   context: HandlerContext,
 ): AsyncGenerator<ExportRefundCasesResponse> {
-  const forLists = { saleIds: undefined, refundCaseIds: undefined, providerRefundId: undefined };
-  const filters = { ...filterOf(request), ...forLists };
+  const forLists = { saleIds: undefined, refundCaseIds: undefined };
+  const byReference = { providerRefundId: undefined, refundReference: undefined };
+  const filters = { ...filterOf(request), ...forLists, ...byReference };
   return exportRows(exports, request, context, {
     order: refundCaseOrder,
     select: (page) => selectRefundCases({ ...page, ...filters }),
@@ -93,5 +95,6 @@ function filterOf(request: ListRefundCasesRequest | ExportRefundCasesRequest) {
     orderId: request.orderId?.toLowerCase(),
     paymentIntentId: request.paymentIntentId?.toLowerCase(),
     status: enumName(RefundCaseStatus, request.status),
+    blockedOnly: request.blockedOnly || undefined,
   };
 }

@@ -41,7 +41,14 @@ export interface RefundCaseFilter {
   readonly saleIds: readonly string[] | undefined;
   readonly refundCaseIds: readonly string[] | undefined;
   readonly providerRefundId: string | undefined;
+  readonly refundReference: string | undefined;
+  /** Only approved cases that something blocks. */
+  readonly blockedOnly: true | undefined;
 }
+
+/** The condition on an approved case that something blocks. */
+const APPROVED_BUT_BLOCKED = sql<boolean>`status in ('APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED')
+  and blocked_by <> '{}'`;
 
 type RefundCasePage = Tenant & RefundCaseFilter & PageRange;
 
@@ -107,6 +114,11 @@ function matchingCases(parameters: ReadParameters<Tenant & RefundCaseFilter>) {
   if (parameters.has('providerRefundId')) {
     query = query.where('provider_refund_id', '=', parameters('providerRefundId'));
   }
+  if (parameters.has('refundReference')) {
+    query = query.where('refund_reference', '=', parameters('refundReference'));
+  }
+  // Literals, so that the planner can use the partial index on open cases.
+  if (parameters.has('blockedOnly')) query = query.where(APPROVED_BUT_BLOCKED);
   if (parameters.has('refundCaseIds')) query = query.where(isAnyOf('id', parameters('refundCaseIds')));
   return query;
 }

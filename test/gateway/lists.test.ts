@@ -111,7 +111,7 @@ function describeHttpList(
 
 describeHttpList('/v1/refund-cases', (harness) => {
   const { filters, ...list } = refundCaseList(harness);
-  const { providerRefundId: _overRpcOnly, ...overHttp } = filters;
+  const { providerRefundId: _overRpcOnly, blockedOnly: _overRpcToo, ...overHttp } = filters;
   return { ...list, filters: overHttp };
 });
 describeHttpList('/v1/funds/releases', releaseList, 12, releaseOf);

@@ -5,6 +5,7 @@ import { type ListSubject, newestFirst, placeRow, rpcPage, timeOf } from '../../
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { copyRequest, PENDING } from './advance-queue.ts';
 
+const AT_PROVIDER = 'E60701190202611300230abcdefghijk';
 const SOLD = '2020-06-20';
 
 /** The list of advance requests, for the list suite. */
@@ -14,8 +15,11 @@ export function advanceRequestList(harness: TestHarness): ListSubject {
     harness,
     direction: 'desc',
     maxLimit: 50,
-    filters: { status: { values: ['PENDING_REVIEW', 'APPROVED', 'REFUSED'] } },
-    truth: `select id as key, ${newestFirst('requested_at')}, status
+    filters: {
+      status: { values: ['PENDING_REVIEW', 'APPROVED', 'REFUSED'] },
+      providerPayoutId: { values: [AT_PROVIDER] },
+    },
+    truth: `select id as key, ${newestFirst('requested_at')}, status, payout_provider_id as "providerPayoutId"
       from advances.request where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
       const { sell, write } = fundsCaller(harness.transports.inProcess, tenant);
@@ -30,12 +34,14 @@ export function advanceRequestList(harness: TestHarness): ListSubject {
       return {
         tenant,
         list: ({ filters = {}, limit = 0, after = '' }) => {
-          const status = AdvanceRequestStatus[filters.status as keyof typeof AdvanceRequestStatus];
+          const { status: name, providerPayoutId } = filters;
+          const status = AdvanceRequestStatus[name as keyof typeof AdvanceRequestStatus];
           const page = { pageSize: limit, pageToken: after };
           const response = client.listAdvanceRequests({
             ...tenant,
             ...page,
-            ...(filters.status && { status }),
+            ...(name && { status }),
+            ...(providerPayoutId && { providerPayoutId }),
           });
           return rpcPage(response, (answer) => answer.advanceRequests.map(({ id }) => id));
         },
@@ -52,7 +58,11 @@ export function advanceRequestList(harness: TestHarness): ListSubject {
         async change({ key, status }, pick) {
           const request = { ...write(SOLD), advanceRequestId: key };
           // Only the first has a reservation to pay out.
-          if (status === 'APPROVED' && key === (await first)) await client.releaseAdvance(request);
+          if (status === 'APPROVED' && key === (await first)) {
+            await client.releaseAdvance(request);
+            const answer = { case: 'accepted', value: { providerPayoutId: AT_PROVIDER } } as const;
+            await client.recordPayoutAnswer({ ...request, ...write(), answer });
+          }
           if (status !== 'PENDING_REVIEW') return;
           if (pick % 2) await client.approveAdvance(request);
           else await client.refuseAdvance({ ...request, reason: 'not this time' });

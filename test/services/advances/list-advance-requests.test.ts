@@ -11,6 +11,7 @@ const harness = testList(
   [
     ['', 'request_newest'],
     ['status', 'request_status'],
+    ['providerPayoutId', 'request_provider_payout'],
   ],
   addManyRefused,
 );

@@ -60,6 +60,7 @@ describePlans(
     ['orderId', 'refund_case_order'],
     ['paymentIntentId', 'refund_case_payment'],
     ['providerRefundId', 'refund_case_provider_refund'],
+    ['blockedOnly', 'refund_case_queue_merchant'],
   ],
   'refunds.refund_case',
 );

@@ -4,6 +4,7 @@ import {
   ApprovalMode,
   MerchantDecisionKind,
   ProviderOutcome,
+  RefundBlocker,
   RefundCaseStatus,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -33,9 +34,11 @@ export function refundCaseList(harness: TestHarness): ListSubject {
       paymentIntentId: { values: PAYMENTS, isId: true },
       status: { values: ['MERCHANT_REVIEW', 'APPROVED_FOR_EXECUTION', 'CANCELED', 'FAILED'] },
       providerRefundId: { values: [AT_PROVIDER] },
+      blockedOnly: { values: ['true'] },
     },
     truth: `select id as key, ${newestFirst('requested_at')}, status, initiator, order_id as "orderId",
-        payment_intent_id as "paymentIntentId", provider_refund_id as "providerRefundId"
+        payment_intent_id as "paymentIntentId", provider_refund_id as "providerRefundId",
+        (status in ('APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED') and blocked_by <> '{}')::text as "blockedOnly"
       from refunds.refund_case where merchant_id = $1 and environment = $2`,
     async fixtureOf(tenant) {
       const { refunds, write, open, start, debit } = refundsOf(harness, 'inProcess', tenant);
@@ -59,6 +62,10 @@ export function refundCaseList(harness: TestHarness): ListSubject {
             approvalMode: n % 5 ? undefined : ApprovalMode.INSTANT,
             occurredAt: timestampFromMs(START_MS + place),
           });
+          if (n % 3 === 1) {
+            await refunds.addBlocker({ ...write(), refundCaseId, blocker: RefundBlocker.PAYMENT_NOT_LIVE });
+            return;
+          }
           if (n % 4) return;
           await start(refundCaseId);
           await debit(refundCaseId);
@@ -82,9 +89,10 @@ export function refundCaseList(harness: TestHarness): ListSubject {
   };
 }
 
-function requestOf({ initiator, status, ...ids }: ListFilters) {
+function requestOf({ initiator, status, blockedOnly, ...ids }: ListFilters) {
   return {
     ...ids,
+    blockedOnly: blockedOnly === 'true',
     initiator: initiator && RefundInitiator[initiator as keyof typeof RefundInitiator],
     status: status && RefundCaseStatus[status as keyof typeof RefundCaseStatus],
   } as { initiator?: RefundInitiator; status?: RefundCaseStatus };

@@ -38,6 +38,14 @@ it('opens one case of a reference, and returns it as it now is, also beyond the 
   ]);
 });
 
+it('lists the cases of a reference, whatever their payment', async () => {
+  const { refunds, tenant, open } = refundsOf(harness, 'grpc');
+  const cases = [await open(request()), await open(request())];
+  await open({ ...request(), refundReference: 'R-10482/2' });
+  const { refundCases } = await refunds.listRefundCases({ ...tenant, refundReference: 'R-10482/1' });
+  expect(refundCases.map(({ id }) => id)).toEqual(cases.map(({ id }) => id).reverse());
+});
+
 it('opens one case when a request is sent many times at once', async () => {
   const { open } = refundsOf(harness, 'grpc');
   const refund = request();

@@ -219,6 +219,13 @@ export declare type ListAdvanceRequestsRequest = Message<"payments.advances.v1.L
    * @generated from field: bool include_totals = 8;
    */
   includeTotals: boolean;
+
+  /**
+   * Only the request whose payout has this id at its provider: the whole id, case-sensitive.
+   *
+   * @generated from field: optional string provider_payout_id = 9;
+   */
+  providerPayoutId?: string | undefined;
 };
 
 /**

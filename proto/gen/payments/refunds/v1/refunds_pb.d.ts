@@ -356,6 +356,20 @@ export declare type ListRefundCasesRequest = Message<"payments.refunds.v1.ListRe
    * @generated from field: optional string provider_refund_id = 15;
    */
   providerRefundId?: string | undefined;
+
+  /**
+   * Only approved cases that something blocks: in APPROVED_FOR_EXECUTION or FUNDING_REQUIRED, with an entry in blocked_by.
+   *
+   * @generated from field: bool blocked_only = 16;
+   */
+  blockedOnly: boolean;
+
+  /**
+   * Only the cases of this reference: the whole reference, case-sensitive.
+   *
+   * @generated from field: optional string refund_reference = 17;
+   */
+  refundReference?: string | undefined;
 };
 
 /**
@@ -473,6 +487,13 @@ export declare type ExportRefundCasesRequest = Message<"payments.refunds.v1.Expo
    * @generated from field: optional string to_date = 8;
    */
   toDate?: string | undefined;
+
+  /**
+   * Like that of ListRefundCasesRequest.
+   *
+   * @generated from field: bool blocked_only = 9;
+   */
+  blockedOnly: boolean;
 };
 
 /**

@@ -2,6 +2,7 @@ import * as refundExecution from '../contracts/refunds/refund-execution.contract
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
+import { awaitsVerification, notifyOfBlocked } from './blocked-notice.ts';
 import { disputeNotFound } from './disputes/dispute.ts';
 import { awaitsExecution } from './execution/refund-execution.ts';
 import { type RefundSumsRow, refundSums, refundSumsOf } from './payments/payment-use.sql.ts';
@@ -76,15 +77,20 @@ export async function paymentUseOf(tx: TenantTransaction, paymentIntentId: strin
   return { ...refundSumsOf(row!), disputes: await tx.find(DisputeEntity, { paymentIntentId }) };
 }
 
-/** Stores a change and publishes its events. If the change closes the case, also ends the case's hold on funds. */
+/**
+ * Stores a change and publishes its events. If the change closes the case, also ends the case's hold on funds; if it leaves
+ * an approved case blocked by what its merchant can settle, mails the merchant.
+ */
 export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, change: Change): Promise<void> {
   const was = row.status;
+  const hasAwaited = awaitsVerification(row);
   Object.assign(row, change.changes);
   const { id: refundCaseId, status, blockedBy, executions } = row;
   const logged = { was, changed: Object.keys(change.changes), events: change.events };
   tx.logStep('a refund case has changed', { refundCaseId, status, blockedBy, executions, ...logged });
   await publishEvents(tx, row, change.events);
   if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
+  if (!hasAwaited && awaitsVerification(row)) await notifyOfBlocked(tx, row);
 }
 
 /** What starts the execution of approved cases: the transaction that approves them, or a call of StartRefund. */

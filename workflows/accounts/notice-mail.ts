@@ -45,6 +45,7 @@ export function composeMail(
     case 'REFUND_UNFUNDED':
     case 'REFUND_FAILED':
     case 'REFUND_REVIEWED':
+    case 'REFUNDS_BLOCKED':
     case 'DISPUTE_ENDED':
     case 'ADVANCE_REFUSED':
     case 'ADVANCE_UNPAID':

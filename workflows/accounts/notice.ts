@@ -22,6 +22,7 @@ import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
 import { type ExpiringKeySubject, findExpiringKey } from './key-notice.ts';
 import { inOneLine, type Language } from './mail-format.ts';
 import {
+  findBlockedRefunds,
   findEndedDispute,
   findHeldFunds,
   findRefundOutcome,
@@ -69,6 +70,7 @@ const TOPICS = {
   REFUND_UNFUNDED: MailTopic.REFUND_DEADLINES,
   REFUND_FAILED: MailTopic.REFUND_DEADLINES,
   REFUND_REVIEWED: MailTopic.REFUND_DEADLINES,
+  REFUNDS_BLOCKED: MailTopic.REFUND_DEADLINES,
   DISPUTE_ENDED: MailTopic.DISPUTE_DEADLINES,
   ADVANCE_REFUSED: MailTopic.ADVANCES,
   ADVANCE_UNPAID: MailTopic.ADVANCES,
@@ -134,6 +136,8 @@ async function findSubject(
       return findRefundOutcome(refunds, tenant, subjectId, kind);
     case 'REFUND_REVIEWED':
       return findReviewedRefund(refunds, tenant, subjectId);
+    case 'REFUNDS_BLOCKED':
+      return findBlockedRefunds(refunds, tenant);
     case 'DISPUTE_ENDED':
       return findEndedDispute(refunds, tenant, subjectId);
     case 'ADVANCE_REFUSED':

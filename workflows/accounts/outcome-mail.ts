@@ -42,6 +42,19 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
     happened: 'Um reembolso que sua empresa contestou foi cancelado.',
     means: 'O cliente não recebe o valor, e nada é debitado do seu saldo.',
   },
+  REFUNDS_UNVERIFIED: {
+    subject: 'Reembolsos aguardam a verificação cadastral',
+    happened:
+      'A verificação cadastral da sua empresa não está aprovada, e por isso não executamos reembolsos já aprovados. Os clientes aguardam os valores.',
+    means:
+      'Os reembolsos são executados quando a verificação é aprovada. Envie os documentos que pedimos, ou pergunte-nos o que falta.',
+  },
+  REFUNDS_INACTIVE: {
+    subject: 'Reembolsos parados: conta inativa',
+    happened:
+      'A conta da sua empresa não está ativa, e por isso não executamos reembolsos já aprovados. Os clientes aguardam os valores.',
+    means: 'Os reembolsos são executados quando a conta é ativada. Fale conosco.',
+  },
   DISPUTE_WON: {
     subject: 'Disputa ganha',
     happened: 'O banco decidiu uma disputa a favor da sua empresa.',
@@ -107,6 +120,19 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
     happened: 'A refund that you contested was canceled.',
     means: 'The customer does not receive the amount, and nothing is debited from your balance.',
   },
+  REFUNDS_UNVERIFIED: {
+    subject: 'Refunds await your verification',
+    happened:
+      'Your business is not verified, so we do not execute refunds that are already approved. The customers are waiting for them.',
+    means:
+      'The refunds are executed once the verification is approved. Send us the documents that we asked for, or ask us what is missing.',
+  },
+  REFUNDS_INACTIVE: {
+    subject: 'Refunds blocked: account not active',
+    happened:
+      'Your account is not active, so we do not execute refunds that are already approved. The customers are waiting for them.',
+    means: 'The refunds are executed once the account is active. Contact us.',
+  },
   DISPUTE_WON: {
     subject: 'Dispute won',
     happened: 'The bank decided a dispute in your favor.',
@@ -168,7 +194,7 @@ ${means} The details are in the dashboard:
   },
 };
 
-/** A mail about the outcome of a refund, a dispute, an advance, or the merchant's funds. */
+/** A mail about the outcome of a refund, a dispute, an advance, or the merchant's refunds or funds. */
 export function outcomeMail(
   { outcome, amountMinor, path }: OutcomeSubject,
   { language, merchant, merchantUrl }: Addressee,

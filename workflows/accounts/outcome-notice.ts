@@ -1,4 +1,4 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { type Timestamp, timestampDate, timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Client } from '@connectrpc/connect';
 import {
   type AdvanceRequest,
@@ -10,6 +10,8 @@ import { BlockReason, type FundsService } from '../../proto/gen/payments/funds/v
 import {
   DisputeOutcome,
   MerchantDecisionKind,
+  RefundBlocker,
+  type RefundCase,
   type RefundCaseService,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -18,8 +20,8 @@ import type { TenantFields } from '../../services/platform/tenant.ts';
 import { lastOpenBlockAt } from './open-blocks.ts';
 
 /**
- * The outcomes that merchants are notified of: a refund awaits the balance, failed or was reviewed; a dispute ended; an
- * advance was refused or is not paid; funds are held.
+ * The outcomes that merchants are notified of: a refund awaits the balance, failed or was reviewed; refunds await the
+ * merchant's verification or an active account; a dispute ended; an advance was refused or is not paid; funds are held.
  */
 export type Outcome =
   | 'REFUND_UNFUNDED'
@@ -27,6 +29,8 @@ export type Outcome =
   | 'REFUND_APPROVED'
   | 'REFUND_REJECTED'
   | 'REFUND_CANCELED'
+  | 'REFUNDS_UNVERIFIED'
+  | 'REFUNDS_INACTIVE'
   | 'DISPUTE_WON'
   | 'DISPUTE_LOST'
   | 'DISPUTE_REVERSED'
@@ -35,7 +39,7 @@ export type Outcome =
   | 'PAYOUT_DELAYED'
   | 'FUNDS_HELD';
 
-/** The outcome of a refund, a dispute, an advance, or the merchant's funds. */
+/** The outcome of a refund, a dispute, an advance, or the merchant's refunds or funds. */
 export interface OutcomeSubject {
   readonly kind: OutcomeKind;
   readonly outcome: Outcome;
@@ -47,6 +51,8 @@ export interface OutcomeSubject {
   readonly happenedAt: Date;
 }
 
+const PAGE_SIZE = 100;
+const SETTLED_BY_MERCHANT = new Set([RefundBlocker.KYC_NOT_APPROVED, RefundBlocker.MERCHANT_NOT_ACTIVE]);
 const REFUND_STATUSES = {
   REFUND_UNFUNDED: RefundCaseStatus.FUNDING_REQUIRED,
   REFUND_FAILED: RefundCaseStatus.FAILED,
@@ -91,6 +97,38 @@ export async function findReviewedRefund(
   // A time that does not change while the case is executed.
   const happenedAt = timestampDate(merchantDecision.decidedAt!);
   return { ...about, outcome: 'REFUND_APPROVED', happenedAt };
+}
+
+/**
+ * Approved refunds that the merchant's verification or account blocks; undefined if there are none. The last one identifies
+ * the occasion, and says what blocks.
+ */
+export async function findBlockedRefunds(
+  refunds: Client<typeof RefundCaseService>,
+  tenant: TenantFields,
+): Promise<OutcomeSubject | undefined> {
+  let last: RefundCase | undefined;
+  for (let pageToken = ''; ; ) {
+    const request = { ...tenant, blockedOnly: true, pageSize: PAGE_SIZE, pageToken };
+    const { refundCases, nextPageToken } = await refunds.listRefundCases(request);
+    for (const each of refundCases) {
+      const isLater = !last || timestampMs(each.updatedAt!) > timestampMs(last.updatedAt!);
+      if (isLater && each.blockedBy.some((blocker) => SETTLED_BY_MERCHANT.has(blocker))) last = each;
+    }
+    if (nextPageToken === '') break;
+    pageToken = nextPageToken;
+  }
+  return (
+    last && {
+      kind: 'REFUNDS_BLOCKED',
+      outcome: last.blockedBy.includes(RefundBlocker.KYC_NOT_APPROVED)
+        ? 'REFUNDS_UNVERIFIED'
+        : 'REFUNDS_INACTIVE',
+      amountMinor: undefined,
+      path: 'refunds?status=BLOCKED',
+      happenedAt: timestampDate(last.updatedAt!),
+    }
+  );
 }
 
 /** A closed dispute, or one whose loss was reversed; undefined while it is open. */

@@ -8,8 +8,8 @@ export const workflowType = 'notifyContact';
  * The occasions for a mail: a subscription that has been failing for a while, one in ERROR, one disabled by a 410, an
  * invitation, refund cases whose decision is due soon, a dispute whose response is due soon or has no due date, debts that
  * the balance does not cover, an API key that expires soon, a refund that the balance does not cover, one that failed, one
- * that was reviewed, a dispute that was closed or reversed, an advance that was refused, one that is not paid out, funds that
- * are held until the merchant is verified.
+ * that was reviewed, approved refunds that the merchant's verification or account blocks, a dispute that was closed or reversed, an
+ * advance that was refused, one that is not paid out, funds that are held until the merchant is verified.
  */
 export type NoticeKind =
   | 'WEBHOOK_FAILING'
@@ -22,11 +22,12 @@ export type NoticeKind =
   | 'API_KEY_EXPIRING'
   | OutcomeKind;
 
-/** The outcome of a refund, a dispute, an advance, or a merchant's funds. */
+/** The outcome of a refund, a dispute, an advance, or a merchant's refunds or funds. */
 export type OutcomeKind =
   | 'REFUND_UNFUNDED'
   | 'REFUND_FAILED'
   | 'REFUND_REVIEWED'
+  | 'REFUNDS_BLOCKED'
   | 'DISPUTE_ENDED'
   | 'ADVANCE_REFUSED'
   | 'ADVANCE_UNPAID'

@@ -8,6 +8,7 @@ import {
   DisputeReason,
   MerchantDecisionKind,
   ProviderOutcome,
+  RefundBlocker,
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -193,6 +194,38 @@ describe('a refund case', () => {
       ({ workflow_type: type }) => type === 'notifyContact',
     );
     expect(notices).toMatchObject([{ workflow_id: `notice-REFUND_UNFUNDED-${id}` }]);
+  });
+
+  it('has one mail in a week about approved cases that the merchant’s verification or account blocks, in live only', async () => {
+    const { tenant, refunds, write, open } = refundsOf(harness);
+    const { KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE, PAYMENT_NOT_LIVE } = RefundBlocker;
+    const notices = async () =>
+      (await commandsOf(tenant.merchantId)).filter(({ workflow_type: type }) => type === 'notifyContact');
+    const block = (refundCaseId: string, blocker: RefundBlocker) =>
+      refunds.addBlocker({ ...write(), refundCaseId, blocker });
+    const approved = () => open({ initiator: RefundInitiator.MERCHANT });
+    const sandbox = refundsOf(harness, 'inProcess', { ...tenant, environment: Environment.TEST });
+    const { id: refundCaseId } = await sandbox.open({ initiator: RefundInitiator.MERCHANT });
+    await sandbox.refunds.addBlocker({ ...sandbox.write(), refundCaseId, blocker: KYC_NOT_APPROVED });
+    const first = await open();
+    await block(first.id, KYC_NOT_APPROVED);
+    await block((await approved()).id, PAYMENT_NOT_LIVE);
+    expect(await notices()).toEqual([]);
+    const decision = MerchantDecisionKind.APPROVED;
+    await refunds.decideRefundCase({ ...write(), refundCaseId: first.id, decision });
+    const notice = { workflow_id: `notice-REFUNDS_BLOCKED-${tenant.merchantId}` };
+    expect(await notices()).toMatchObject([notice]);
+    await block((await approved()).id, MERCHANT_NOT_ACTIVE);
+    await block(first.id, MERCHANT_NOT_ACTIVE);
+    expect(await notices()).toHaveLength(1);
+    await sqlOf(
+      harness,
+      `update refunds.refund_case set requested_at = requested_at - interval '8 days',
+         updated_at = updated_at - interval '8 days' where merchant_id = $1`,
+      [tenant.merchantId],
+    );
+    await block((await approved()).id, KYC_NOT_APPROVED);
+    expect(await notices()).toMatchObject([notice, notice]);
   });
 
   it('publishes nothing for a write that was refused', async () => {

@@ -18,6 +18,7 @@ import {
   DisputeOutcome,
   MerchantDecisionKind,
   ProviderOutcome,
+  RefundBlocker,
   RefundInitiator,
   ReviewDecision,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -155,6 +156,19 @@ it('mails those who want it about a refund that the balance does not cover', asy
   expect(subject).toBe(`Refund awaits your balance: ${tenant.merchantId}`);
   expect(text).toContain('Amount: R$10.00\n\nThe refund is executed once the balance covers it.');
   expect(text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds/${id}\n`);
+});
+
+it('mails those who want it about approved refunds that their verification blocks', async () => {
+  const { tenant, refunds, write, open } = refundsOf(harness, 'inProcess', newTenant());
+  const { mail } = await staff(tenant, MailTopic.REFUND_DEADLINES, Language.EN);
+  for (const blocker of [RefundBlocker.PAYMENT_NOT_LIVE, RefundBlocker.KYC_NOT_APPROVED]) {
+    const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
+    await refunds.addBlocker({ ...write(), refundCaseId, blocker });
+  }
+  const { subject, text } = await mail('refunds?status=BLOCKED');
+  expect(subject).toBe(`Refunds await your verification: ${tenant.merchantId}`);
+  expect(text).toContain('once the verification is approved.');
+  expect(text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds?status=BLOCKED\n`);
 });
 
 it('mails those who want it about a refund that fails', async () => {

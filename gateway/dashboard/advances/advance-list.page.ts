@@ -1,30 +1,18 @@
 import { type Static, Type } from 'typebox';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import {
-  type AdvanceRequest,
-  AdvanceRequestStatus,
-  AdvanceService,
-} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { ADVANCE_COLUMNS } from '../exports/list-columns.ts';
 import { DateRange, dateRangeParameters, fileParameters } from '../funds/date-range.ts';
-import {
-  amountColumn,
-  dataTable,
-  field,
-  link,
-  moment,
-  pageParameter,
-  pager,
-  select,
-} from '../shell/components.ts';
+import { dataTable, field, pageParameter, pager, select } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
 import type { Pages } from '../shell/pages.ts';
 import { filterParameter, queryForm, refusedFilters } from '../shell/query-form.ts';
 import { canCall, pathTo, textsFor, type View } from '../shell/view.ts';
-import { statusBadge, statusNames } from './advance-status.ts';
+import { advanceColumns } from './advance-columns.ts';
+import { statusNames } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 
 const PAGE_SIZE = 25;
@@ -51,7 +39,8 @@ export function advanceListPages(pages: Pages): void {
     const pageToken = query.page ?? '';
     const request = { ...requestOf(filters), pageSize: PAGE_SIZE, pageToken };
     const { advanceRequests, nextPageToken } = await view.clients.advances.listAdvanceRequests(request);
-    const requests = requestTable(view, advanceRequests, emptyText(view, filters, pageToken));
+    const empty = emptyText(view, filters, pageToken);
+    const requests = dataTable(t.list, advanceColumns(view), advanceRequests, empty);
     return {
       title: t.title,
       body: html`<p class="soft">${t.intro}</p>
@@ -105,23 +94,4 @@ function filterForm(view: View, { range, status }: Filters): Html {
   const fields = html`${field({ name: 'status', label: t.status }, select([['', t.anyStatus], ...statuses], status))}
 ${range.fields(t)}`;
   return queryForm(view, { fields, narrow: range.hasFault ? 'open' : 'collapsed' });
-}
-
-function requestTable(view: View, requests: readonly AdvanceRequest[], empty: string): Html {
-  const t = textsFor(view, advancesTexts);
-  return dataTable<AdvanceRequest>(
-    t.list,
-    [
-      {
-        label: t.requestedAt,
-        cell: ({ id, requestedAt }) => link(view, `/advances/${id}`, moment(view, requestedAt)),
-      },
-      amountColumn(view, t.amount, (request) => request.amountMinor),
-      amountColumn(view, t.fee, (request) => request.feeAmountMinor),
-      amountColumn(view, t.netAmount, (request) => request.netAmountMinor),
-      { label: t.status, cell: (request) => statusBadge(view, request) },
-    ],
-    requests,
-    empty,
-  );
 }

@@ -12,10 +12,10 @@ import { disputedAmount, dueDate, reasonText } from '../disputes/dispute.compone
 import { balanceOf } from '../funds/balance-cards.ts';
 import { fundsTexts } from '../funds/funds.texts.ts';
 import { monthOf, monthsFrom } from '../funds/months.ts';
-import { deadline } from '../refunds/refund-case.components.ts';
+import { blockers, deadline } from '../refunds/refund-case.components.ts';
 import { refundsTexts } from '../refunds/refunds.texts.ts';
 import { details, link, money } from '../shell/components.ts';
-import { type Html, html } from '../shell/html.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { barChart } from './bar-chart.ts';
 import { card } from './card.ts';
@@ -48,6 +48,32 @@ export function refundsCard(view: View): Promise<Html> {
       );
     },
     links: (page) => link(view, '/refunds', page?.nextPageToken ? t.allRefunds : t.toRefunds),
+  });
+}
+
+/** The approved refunds that something blocks, newest first; nothing without any. */
+export async function blockedRefundsCard(view: View): Promise<Html> {
+  const t = textsFor(view, overviewTexts);
+  const call = view.clients.refundCases.listRefundCases({ blockedOnly: true, pageSize: MAX_LINES });
+  const isEmpty = await call.then(
+    ({ refundCases }) => refundCases.length === 0,
+    () => false,
+  );
+  if (isEmpty) return nothing;
+  return card(view, {
+    name: 'blocked-refunds',
+    title: t.blockedRefunds,
+    call,
+    render: ({ refundCases }) => {
+      const amountOf = ({ id, amountMinor }: RefundCase) =>
+        link(view, `/refunds/${id}`, money(view, amountMinor));
+      return lines(
+        refundCases.map((each) => html`${amountOf(each)} ${blockers(view, each)}`),
+        '',
+      );
+    },
+    links: (page) =>
+      link(view, '/refunds?status=BLOCKED', page?.nextPageToken ? t.allBlockedRefunds : t.toBlockedRefunds),
   });
 }
 

@@ -9,6 +9,7 @@ import { readSubscriptions } from '../webhooks/subscriptions/subscription-reads.
 import { withTroubleBanner } from '../webhooks/subscriptions/trouble-banner.ts';
 import {
   balanceCard,
+  blockedRefundsCard,
   disputesCard,
   refundChartCard,
   refundsCard,
@@ -31,12 +32,13 @@ async function renderOverview(view: View): Promise<Page> {
   const t = textsFor(view, overviewTexts);
   const seesWebhooks = canSee(view, 'webhooks');
   const reading = seesWebhooks ? readSubscriptions(view) : Promise.resolve([]);
-  const [subscriptions, webhooks, refunds, disputes, balance, releases, months, states, hours] =
+  const [subscriptions, webhooks, refunds, blocked, disputes, balance, releases, months, states, hours] =
     await Promise.all([
       // The card reports the failure.
       reading.catch(() => []),
       webhooksCard(view, reading),
       refundsCard(view),
+      blockedRefundsCard(view),
       disputesCard(view),
       balanceCard(view),
       releasesCard(view),
@@ -46,6 +48,7 @@ async function renderOverview(view: View): Promise<Page> {
     ]);
   const live = {
     refunds,
+    blocked,
     disputes,
     ...(seesWebhooks && { webhooks }),
     balance,

@@ -41,6 +41,8 @@ import { refundsTexts } from './refunds.texts.ts';
 
 const PAGE_SIZE = 25;
 const EXCERPT_LENGTH = 80;
+/** The value of the status filter for approved cases that something blocks. */
+const BLOCKED = 'BLOCKED';
 const INITIATORS = ['CUSTOMER', 'MERCHANT'] as const;
 
 const Filter = {
@@ -59,6 +61,8 @@ const CsvQuery = Type.Object({ ...fileParameters, ...Filter });
 interface Filters {
   readonly range: DateRange;
   readonly state: StateName | undefined;
+  /** Only approved cases that something blocks. */
+  readonly isBlocked: boolean;
   readonly initiator: (typeof INITIATORS)[number] | undefined;
   readonly payment: string;
   readonly order: string;
@@ -104,7 +108,15 @@ ${pager(view, nextPageToken)}`;
   });
 }
 
-const linkOf = ({ range, state: status, ...filters }: Filters) => ({ ...range.query, status, ...filters });
+const linkOf = ({ range, state, isBlocked, ...filters }: Filters) => ({
+  ...range.query,
+  status: statusOf({ state, isBlocked }),
+  ...filters,
+});
+
+/** The value of the status filter. */
+const statusOf = ({ state, isBlocked }: Pick<Filters, 'state' | 'isBlocked'>) =>
+  isBlocked ? BLOCKED : state;
 
 /** Ignores unknown values of a drop-down. */
 function filtersOf(view: View, query: Static<typeof CsvQuery>): Filters {
@@ -112,6 +124,7 @@ function filtersOf(view: View, query: Static<typeof CsvQuery>): Filters {
   return {
     range: new DateRange(view, query),
     state: STATES.find((name) => name === status),
+    isBlocked: status === BLOCKED,
     initiator: INITIATORS.find((name) => name === initiator),
     payment: payment.trim(),
     order: order.trim(),
@@ -121,8 +134,9 @@ function filtersOf(view: View, query: Static<typeof CsvQuery>): Filters {
 const hasFault = ({ range, payment, order }: Filters): boolean =>
   range.hasFault || !isIdOrEmpty(payment) || !isIdOrEmpty(order);
 
-const matching = ({ range, state, initiator, payment, order }: Filters) => ({
+const matching = ({ range, state, isBlocked, initiator, payment, order }: Filters) => ({
   ...range.request,
+  ...(isBlocked && { blockedOnly: true }),
   ...(state && { status: RefundCaseStatus[state] }),
   ...(initiator && { initiator: RefundInitiator[initiator] }),
   ...(payment && { paymentIntentId: payment }),
@@ -137,10 +151,11 @@ const requestOf = (filters: Filters) =>
 
 function filterForm(view: View, filters: Filters): Html {
   const t = textsFor(view, refundsTexts);
-  const { range, state, initiator, payment, order } = filters;
+  const { range, initiator, payment, order } = filters;
   const states = STATES.map((name) => [name, t.states[name]] as const);
+  const statuses = [...states, [BLOCKED, t.approvedButBlocked], ['', t.anyStatus]] as const;
   const initiators = INITIATORS.map((name) => [name, t.initiators[name]] as const);
-  const fields = html`${field({ name: 'status', label: t.status }, select([...states, ['', t.anyStatus]], state))}
+  const fields = html`${field({ name: 'status', label: t.status }, select(statuses, statusOf(filters)))}
 ${field({ name: 'initiator', label: t.initiator }, select([['', t.anyInitiator], ...initiators], initiator))}
 ${range.fields(t)}
 ${idFilterField(view, 'payment', t.payment, payment)}

@@ -23,6 +23,7 @@ export function facts(view: View, refundCase: RefundCase, names: SaleNames): Htm
   return details([
     [t.id, copyable(view, refundCase.id)],
     [list.amount, view.format.money(refundCase.amountMinor)],
+    [t.reference, refundCase.refundReference && words(refundCase.refundReference)],
     [t.reason, words(refundCase.reason)],
     [list.initiator, list.initiators[enumName(RefundInitiator, refundCase.initiator)]],
     [t.evidence, view.format.number(refundCase.evidenceCount)],

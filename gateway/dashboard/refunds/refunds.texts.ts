@@ -4,6 +4,7 @@ export const refundsTexts = {
     title: 'Reembolsos',
     status: 'Situação',
     anyStatus: 'Todas as situações',
+    approvedButBlocked: 'Aprovado, com pendências',
     initiator: 'Solicitado por',
     anyInitiator: 'Cliente ou empresa',
     from: 'Solicitado de',
@@ -69,12 +70,13 @@ export const refundsTexts = {
       INSUFFICIENT_AVAILABLE_BALANCE:
         'O saldo disponível é menor que o reembolso. Ele prossegue automaticamente quando novas vendas forem liberadas.',
       KYC_NOT_APPROVED:
-        'A verificação do seu cadastro ainda não foi aprovada. Verifique se há documentos pendentes.',
-      MERCHANT_NOT_ACTIVE: 'Sua conta não está ativa. Fale com o suporte.',
+        'A verificação do seu cadastro não está aprovada. Envie os documentos que pedimos, ou pergunte-nos o que falta. Nossa equipe retira a pendência depois da aprovação.',
+      MERCHANT_NOT_ACTIVE:
+        'Sua conta não está ativa. Fale com o suporte. Nossa equipe retira a pendência quando a conta é ativada.',
       PAYMENT_DISPUTED:
         'O cliente contestou o pagamento no banco. O reembolso não é pago durante a disputa, nem depois, se o que o cliente ganhou não deixar o suficiente do pagamento.',
       PAYMENT_NOT_LIVE:
-        'O pagamento ainda não está ativo na adquirente. O reembolso prossegue assim que estiver.',
+        'O pagamento ainda não está ativo na adquirente. Nossa equipe acompanha e retira a pendência assim que estiver. Você não precisa fazer nada.',
       REFUND_FREQUENCY_24H:
         'Você teve muitos pedidos de reembolso em 24 horas. Nossa equipe vai analisar o caso.',
       REFUND_VOLUME_24H:
@@ -88,6 +90,7 @@ export const refundsTexts = {
     title: 'Refunds',
     status: 'Status',
     anyStatus: 'All statuses',
+    approvedButBlocked: 'Approved, but blocked',
     initiator: 'Requested by',
     anyInitiator: 'Customer or merchant',
     from: 'Requested from',
@@ -152,11 +155,13 @@ export const refundsTexts = {
       INSUFFICIENT_AVAILABLE_BALANCE:
         'Your available balance is less than the refund. It will proceed automatically when new sales are released.',
       KYC_NOT_APPROVED:
-        'Your verification has not been approved yet. Check whether any documents are missing.',
-      MERCHANT_NOT_ACTIVE: 'Your account is not active. Contact support.',
+        'Your verification is not approved. Send us the documents that we asked for, or ask us what is missing. Our team removes the blocker once it is approved.',
+      MERCHANT_NOT_ACTIVE:
+        'Your account is not active. Contact support. Our team removes the blocker once it is active.',
       PAYMENT_DISPUTED:
         'The customer has disputed the payment with their bank. The refund is not paid during the dispute, nor afterwards if what the customer has won does not leave enough of the payment.',
-      PAYMENT_NOT_LIVE: 'The payment is not active at the acquirer yet. The refund will proceed once it is.',
+      PAYMENT_NOT_LIVE:
+        'The payment is not active at the acquirer yet. Our team follows it up and removes the blocker once it is. There is nothing you need to do.',
       REFUND_FREQUENCY_24H: 'You had many refund requests within 24 hours. Our team will review the case.',
       REFUND_VOLUME_24H: 'Your refunds within 24 hours exceed the limit. Our team will review the case.',
     },

@@ -1,5 +1,6 @@
 import { Code } from '@connectrpc/connect';
 import { validate as isUuid } from 'uuid';
+import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Dispute, RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
@@ -13,14 +14,15 @@ import type { searchTexts } from './search.texts.ts';
 
 const MAX_LISTED = 20;
 const MAX_ORDER_NUMBER = 100;
-/** Of a customer's reference, and of a provider's id of a refund. */
+/** Of a refund's or customer's reference, and of a provider's id of a refund or payout. */
 const MAX_REFERENCE = 255;
 
-/** The records of an order, a customer, a payment or a URL; at most 20 of each kind. */
+/** The records of an order, a customer, a payment, a payout or a URL; at most 20 of each kind. */
 export interface Matches {
   readonly sales: readonly Sale[];
   readonly refundCases: readonly RefundCase[];
   readonly disputes: readonly Dispute[];
+  readonly advances: readonly AdvanceRequest[];
   /** The sales of the refund cases and disputes. */
   readonly names: SaleNames;
   readonly endpoints: readonly WebhookSubscription[];
@@ -32,13 +34,14 @@ export interface Matches {
 
 /**
  * Finds sales by order id, the start of an order number or the customer's reference; refund cases and disputes by these
- * sales or by order, payment or sale id, refund cases also by their id at the provider; and endpoints by a part of their
- * URL.
+ * sales or by order, payment or sale id, refund cases also by their reference or their id at the provider; advances by their
+ * payout's id at the provider; and endpoints by a part of their URL.
  */
 export async function findMatches(view: View, text: string): Promise<Matches> {
-  const [ordered, ofCustomer, endpoints] = await Promise.all([
+  const [ordered, ofCustomer, advances, endpoints] = await Promise.all([
     salesOfOrder(view, text),
     salesOfCustomer(view, text),
+    advancesPaidAs(view, text),
     endpointsWith(view, text),
   ]);
   const sales = distinct([...ordered.sales, ...ofCustomer.sales]);
@@ -49,11 +52,12 @@ export async function findMatches(view: View, text: string): Promise<Matches> {
   ]);
   const refundCases = allCases.slice(0, MAX_LISTED);
   const disputes = allDisputes.slice(0, MAX_LISTED);
-  const lists = [sales, allCases, allDisputes, endpoints];
+  const lists = [sales, allCases, allDisputes, advances, endpoints];
   return {
     sales: shown,
     refundCases,
     disputes,
+    advances: advances.slice(0, MAX_LISTED),
     names: await readSaleNames(view, [...refundCases, ...disputes]),
     endpoints: endpoints.slice(0, MAX_LISTED),
     hasMoreOfCustomer: ofCustomer.hasMore,
@@ -76,7 +80,17 @@ async function salesOfCustomer(view: View, text: string) {
   return { sales: page.sales, hasMore: page.nextPageToken !== '' };
 }
 
-/** The cases of these sales, those of the order, payment or sale with this id, and the one with this id at the provider. */
+/** The advances with this payout id at the provider: one, unless the provider uses an id twice. */
+async function advancesPaidAs(view: View, text: string): Promise<readonly AdvanceRequest[]> {
+  if (text.length > MAX_REFERENCE || !canSee(view, 'advances')) return [];
+  const request = { providerPayoutId: text, pageSize: MAX_LISTED + 1 };
+  return (await view.clients.advances.listAdvanceRequests(request)).advanceRequests;
+}
+
+/**
+ * The cases of these sales, those of the order, payment or sale with this id, and those with this reference or this id at the
+ * provider.
+ */
 async function refundCasesOf(
   view: View,
   text: string,
@@ -85,7 +99,7 @@ async function refundCasesOf(
   const filters = [
     ...filtersOf(text, sales),
     ...(isUuid(text) ? [{ orderId: text }] : []),
-    ...(text.length <= MAX_REFERENCE ? [{ providerRefundId: text }] : []),
+    ...(text.length <= MAX_REFERENCE ? [{ providerRefundId: text }, { refundReference: text }] : []),
   ];
   const pages = await Promise.all(
     filters.map((filter) =>

@@ -1,6 +1,8 @@
+import type { AdvanceRequest } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Dispute, RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { WebhookSubscription } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { advanceColumns } from '../advances/advance-columns.ts';
 import { disputeColumns } from '../disputes/dispute-columns.ts';
 import { fundsTexts } from '../funds/funds.texts.ts';
 import { saleBadge } from '../funds/sale.components.ts';
@@ -29,8 +31,10 @@ export function promptText(view: View): string {
 /** The results of a search. */
 export function resultsPage(view: View, { text, records, matches }: Results): Page {
   const t = textsFor(view, searchTexts);
-  const { sales, refundCases, disputes, endpoints, hasMore, hasMoreOfCustomer } = matches;
-  const isEmpty = [records, sales, refundCases, disputes, endpoints].every(({ length }) => length === 0);
+  const { sales, refundCases, disputes, advances, endpoints, hasMore, hasMoreOfCustomer } = matches;
+  const isEmpty = [records, sales, refundCases, disputes, advances, endpoints].every(
+    ({ length }) => length === 0,
+  );
   return {
     title: t.titleOf(text),
     body: isEmpty
@@ -40,6 +44,7 @@ ${sales.length > 0 ? saleTable(view, sales, matches) : nothing}
 ${hasMoreOfCustomer ? html`<p>${link(view, `/funds/sales?${new URLSearchParams({ customer: text })}`, t.ofCustomer)}</p>` : nothing}
 ${refundCases.length > 0 ? caseTable(view, refundCases, matches) : nothing}
 ${disputes.length > 0 ? disputeTable(view, disputes, matches) : nothing}
+${advances.length > 0 ? advanceTable(view, advances) : nothing}
 ${endpoints.length > 0 ? endpointTable(view, endpoints) : nothing}
 ${hasMore ? html`<p class="hint">${t.more}</p>` : nothing}`,
   };
@@ -77,6 +82,10 @@ function caseTable(view: View, cases: readonly RefundCase[], { names }: Matches)
 
 function disputeTable(view: View, disputes: readonly Dispute[], { names }: Matches): Html {
   return dataTable(textsFor(view, searchTexts).disputes, disputeColumns(view, names), disputes, '');
+}
+
+function advanceTable(view: View, advances: readonly AdvanceRequest[]): Html {
+  return dataTable(textsFor(view, searchTexts).advances, advanceColumns(view), advances, '');
 }
 
 function endpointTable(view: View, endpoints: readonly WebhookSubscription[]): Html {

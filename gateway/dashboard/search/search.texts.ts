@@ -3,9 +3,9 @@ export const searchTexts = {
     title: 'Busca',
     titleOf: (text: string) => `Busca por “${text}”`,
     prompt:
-      'Busque por um ID, também o do banco para um reembolso, um número de pedido, a referência de um cliente, uma data de liberação ou a URL de um webhook.',
+      'Busque por um ID, também o do banco para um reembolso ou uma antecipação, um número de pedido, a referência de um cliente ou de um reembolso, uma data de liberação ou a URL de um webhook.',
     noEndpoints:
-      'Busque por um ID, também o do banco para um reembolso, um número de pedido, a referência de um cliente ou uma data de liberação.',
+      'Busque por um ID, também o do banco para um reembolso ou uma antecipação, um número de pedido, a referência de um cliente ou de um reembolso, ou uma data de liberação.',
     none: (text: string) => `Nada encontrado para “${text}”.`,
     noneHint:
       'Digite um número de pedido desde o início, e uma referência ou um ID por inteiro, com as mesmas maiúsculas e minúsculas. A busca encontra só o que pertence a esta empresa e a este ambiente.',
@@ -28,6 +28,7 @@ export const searchTexts = {
     ofCustomer: 'Ver todas as vendas deste cliente',
     refunds: 'Reembolsos',
     disputes: 'Disputas',
+    advances: 'Antecipações',
     endpoints: 'Webhooks',
     more: 'Há mais resultados do que os mostrados.',
   },
@@ -35,9 +36,9 @@ export const searchTexts = {
     title: 'Search',
     titleOf: (text: string) => `Search for “${text}”`,
     prompt:
-      'Search for an ID, including the bank’s for a refund, an order number, a customer reference, a release date or the URL of a webhook.',
+      'Search for an ID, including the bank’s for a refund or an advance, an order number, a customer reference or that of a refund, a release date or the URL of a webhook.',
     noEndpoints:
-      'Search for an ID, including the bank’s for a refund, an order number, a customer reference or a release date.',
+      'Search for an ID, including the bank’s for a refund or an advance, an order number, a customer reference or that of a refund, or a release date.',
     none: (text: string) => `Nothing found for “${text}”.`,
     noneHint:
       'Enter an order number from its beginning, and a reference or an ID in full and in the same case. Search finds only what belongs to this merchant and environment.',
@@ -60,6 +61,7 @@ export const searchTexts = {
     ofCustomer: 'View all sales of this customer',
     refunds: 'Refunds',
     disputes: 'Disputes',
+    advances: 'Advances',
     endpoints: 'Webhooks',
     more: 'There are more results than shown.',
   },

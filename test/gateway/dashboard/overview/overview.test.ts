@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { RefundBlocker, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { exhausted, gone } from '../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newWrite } from '../../../support/harness.ts';
@@ -137,6 +138,28 @@ describe('the overview', () => {
     expect(lines[0]!.querySelector('a')!.getAttribute('href')).toBe(merchant.at(`/refunds/${soon.id}`));
     expect(plain(lines[0]!.text)).toMatch(/^R\$4\.00 due in 1 hour /);
     expect(linksIn(cardOf(page, 'refunds')).at(-1)).toBe(merchant.at('/refunds'));
+  });
+
+  it('shows approved refunds that are blocked, if there are any, and leads to all of them', async () => {
+    const merchant = await fixture.newMerchant(Role.VIEWER);
+    const { open, refunds, write } = merchant.refunds;
+    expect(cardOf(await merchant.person.get(merchant.at()), 'blocked-refunds')).toBeNull();
+    const approved = { initiator: RefundInitiator.MERCHANT };
+    const { id: refundCaseId } = await open({ ...approved, amountMinor: 700n });
+    await open(approved);
+    const undecided = await open();
+    for (const id of [refundCaseId, undecided.id]) {
+      const blocker = RefundBlocker.KYC_NOT_APPROVED;
+      await refunds.addBlocker({ ...write(), refundCaseId: id, blocker });
+    }
+    const card = cardOf(await merchant.person.get(merchant.at()), 'blocked-refunds');
+    const lines = card.querySelectorAll('li').map(({ text }) => plain(text));
+    expect(lines).toEqual(['R$7.00 Verification not approved']);
+    const list = await merchant.person.get(linksIn(card).at(-1)!);
+    const listed = list.document.querySelectorAll('tbody a').map((each) => each.getAttribute('href'));
+    expect(listed).toEqual([merchant.at(`/refunds/${refundCaseId}`)]);
+    const file = await merchant.person.get(list.document.querySelector('a[download]')!.getAttribute('href')!);
+    expect(file.text.match(/;APPROVED_FOR_EXECUTION;/g)).toHaveLength(1);
   });
 
   it('shows the balance and the next release dates', async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { beforeAll, expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   ProviderOutcome,
@@ -58,7 +59,9 @@ test('the id of a record leads to its page, for its own merchant, environment an
       const missed = await search(visitor, base, id);
       expect([missed.status, missed.path.split('?')[0]], name).toEqual([200, `${base}/search`]);
       expect(missed.text, name).toContain('Nothing found');
-      expect(missed.text, name).toContain('an order number, a customer reference, a release date');
+      expect(missed.text, name).toContain(
+        'an order number, a customer reference or that of a refund, a release date',
+      );
     }
     const finance = await search(people[Role.FINANCE], live, id);
     expect(finance.path === live + path, name).toBe(!/webhooks|deliveries|resends/.test(path));
@@ -78,6 +81,7 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
   const sold = { orderNumber, customerReference };
   const { saleId } = await sell({ on: '2020-06-20', gross: 4_990n, sold });
   const paymentIntentId = randomUUID();
+  const refundReference = `R ${randomUUID()}`;
   const { refundCase } = await createClient(RefundCaseService, fixture.transport).openRefundCase({
     ...newWrite(tenant),
     paymentIntentId,
@@ -86,6 +90,7 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
     paidAmountMinor: 4_990n,
     initiator: 2,
     reason: 'broken',
+    refundReference,
   });
   const refunds = createClient(RefundCaseService, fixture.transport);
   const write = () => ({ ...newWrite(tenant), refundCaseId: refundCase!.id });
@@ -96,6 +101,14 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
   await refunds.recordProviderOutcome({ ...write(), outcome, providerRefundId });
   const disputed = { disputeId: randomUUID(), paymentIntentId: randomUUID(), saleId };
   await refunds.openDispute({ ...newWrite(tenant), ...disputed });
+  const advances = createClient(AdvanceService, fixture.transport);
+  const { advanceRequestId = '' } = world.ids;
+  const advance = () => ({ ...newWrite(tenant), advanceRequestId });
+  await advances.approveAdvance(advance());
+  await advances.releaseAdvance(advance());
+  const providerPayoutId = `E60701190${randomUUID()}`;
+  const answer = { case: 'accepted', value: { providerPayoutId } } as const;
+  await advances.recordPayoutAnswer({ ...advance(), answer });
   const links = async (visitor: Visitor, base: string, text: string) =>
     (await search(visitor, base, text)).document
       .querySelectorAll('main td a')
@@ -114,6 +127,8 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
     expect(await links(people[Role.VIEWER], live, customer)).toEqual([sale, refund, sale, dispute, sale]);
   }
   expect(await links(people[Role.VIEWER], live, providerRefundId)).toEqual([refund, sale]);
+  expect(await links(people[Role.VIEWER], live, refundReference)).toEqual([refund, sale]);
+  expect(await links(people[Role.VIEWER], live, providerPayoutId)).toEqual([`/advances/${advanceRequestId}`]);
   expect(await links(people[Role.VIEWER], live, disputed.paymentIntentId)).toEqual([dispute, sale]);
   expect(await links(people[Role.VIEWER], live, paymentIntentId)).toEqual([refund, sale]);
   const endpoint = `/webhooks/${world.ids.subscriptionId}`;
@@ -137,6 +152,8 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
     orderNumber.slice(0, -3),
     customerReference,
     providerRefundId,
+    refundReference,
+    providerPayoutId,
     paymentIntentId,
     saleId,
   ];

@@ -55,11 +55,13 @@ export async function startStandby(
   primary: EmbeddedPostgres,
   from: DataFolder,
   to: DataFolder,
+  settings: Readonly<Record<string, string>> = {},
 ): Promise<EmbeddedPostgres> {
   const { port, username, password } = new URL(primary.url);
   await takeBaseBackup(primary.url, from, to);
   configureRecovery('standby', to, {
     primary_conninfo: `host=127.0.0.1 port=${port} user=${username} password=${password}`,
+    ...settings,
   });
   return startPostgres({ folder: to, log: () => undefined, throwaway: true });
 }

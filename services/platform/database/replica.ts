@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Pool, type PoolConfig } from 'pg';
+import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { watchPool } from './pool-metrics.ts';
 import { ReadPool, type ReadStatement } from './read-pool.ts';
 
@@ -44,7 +44,12 @@ export class Replica {
   /** @param maxLagMs how long a read waits for the replica to catch up. */
   constructor(url: string, pool: PoolConfig, maxLagMs: number) {
     this.name = new URL(url).host;
-    this.#pool = new Pool({ ...pool, connectionString: url, pipeline: true });
+    this.#pool = new Pool({
+      ...pool,
+      connectionString: url,
+      pipeline: true,
+      verify: (client, done) => void this.#verify(client).then(() => done(), done),
+    });
     this.#readPool = new ReadPool(this.#pool);
     this.#maxLagMs = maxLagMs;
     this.#pool.on('error', () => undefined);
@@ -70,6 +75,7 @@ export class Replica {
    * followed its last failover yet, because it could hold transactions that the failover has lost.
    */
   async admit(primary: Identity, { lsn, timeline }: WalPosition): Promise<void> {
+    this.#replayed = 0n;
     const { isStandby, ...own } = await identityOf(this.#pool);
     if (!isStandby) throw new Error('the server is not a standby');
     if (own.system !== primary.system) throw new Error('the server is a standby of another primary');
@@ -115,9 +121,20 @@ export class Replica {
   }
 
   async #readPosition(): Promise<void> {
-    const text = `select (pg_last_wal_replay_lsn() - '0/0')::text as lsn`;
-    const statement = { text, query_timeout: POSITION_MS };
-    const { rows } = await this.#pool.query<{ lsn: string }>(statement);
-    this.#replayed = BigInt(rows[0]!.lsn);
+    this.#replayed = await positionOf(this.#pool);
   }
+
+  /** A server that has restarted, or was restored from a backup, may show less than the one it replaces. */
+  async #verify(client: PoolClient): Promise<void> {
+    if (this.#replayed === 0n || (await positionOf(client)) >= this.#replayed) return;
+    this.dismiss();
+    throw new Error('the server shows less than before');
+  }
+}
+
+async function positionOf(server: Pool | PoolClient): Promise<bigint> {
+  const text = `select (pg_last_wal_replay_lsn() - '0/0')::text as lsn`;
+  const statement = { text, query_timeout: POSITION_MS };
+  const { rows } = await server.query<{ lsn: string }>(statement);
+  return BigInt(rows[0]!.lsn);
 }

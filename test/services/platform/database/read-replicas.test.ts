@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { CompiledQuery } from 'kysely';
 import { pino } from 'pino';
@@ -29,6 +30,8 @@ import { newUrl } from '../../webhooks/webhooks-fixture.ts';
 const MAX_LAG_MS = 2_000;
 /** Of a request to the public API. */
 const DEADLINE_MS = 10_000;
+/** Longer than between two checks of a replica. */
+const CHECK_INTERVAL_MS = 1_100;
 const SOON = { timeout: 30_000, interval: 100 };
 const LISTS = /^(List|Scan|Search)/;
 const COURSE = { name: 'Course', productType: ProductType.ONE_TIME, refundWindowDays: 7 };
@@ -279,6 +282,29 @@ it('the primary answers a read that the replica cancels, and the replica stays i
   expect(await reading).toEqual([{ from: 'primary' }]);
   expect(await from()).toBe('replica');
 });
+
+it('a replica restored from an older backup answers no list before it has caught up', async () => {
+  const [folder, backup] = [stack.use(temporaryDataFolder()).folder, stack.use(temporaryDataFolder()).folder];
+  const fromBackup = await startStandby(primary, primaryFolder, backup, { recovery_min_apply_delay: '1h' });
+  await fromBackup.stop();
+  const standby = await startStandby(primary, primaryFolder, folder);
+  await query(primary.url, 'create table news ()');
+  const database = await openDatabase(primary.url, standby.url);
+  const news = raw<{ from: string; news: number }>(
+    `select (${FROM.sql}), (select count(*)::int from pg_class where relname = 'news') as news`,
+  );
+  await expect.poll(() => database.readList(news), SOON).toEqual([{ from: 'replica', news: 1 }]);
+  await standby.stop();
+  backup.write('postgres.json', folder.read('postgres.json')!);
+  const restored = await startPostgres({ folder: backup, log: () => undefined, throwaway: true });
+  stack.defer(() => restored.stop());
+  expect(restored.url).toBe(standby.url);
+  expect(await query(restored.url, news.sql)).toEqual([{ from: 'replica', news: 0 }]);
+  for (let checks = 0; checks < 3; checks += 1) {
+    expect(await database.readList(news)).toEqual([{ from: 'primary', news: 1 }]);
+    await delay(CHECK_INTERVAL_MS);
+  }
+}, 120_000);
 
 // The last one: it ends the primary.
 it('a replica that holds what a failover has lost is not used', async () => {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest } from 'node:http2';
+import { base64Decode } from '@bufbuild/protobuf/wire';
 import {
   type ConnectRouterOptions,
   type ContextValues,
@@ -35,7 +36,8 @@ export function createConnectPort(
   return (request, response) => {
     const answer = async (): Promise<UniversalServerResponse> => {
       const contentType = request.headers['content-type'];
-      if (!hasUrl(request)) return refusedRequest(400, contentType);
+      const url = urlOf(request);
+      if (!url || !hasMessage(url)) return refusedRequest(400, contentType);
       const handler = handlers.get(request.url!.split('?', 1)[0]!);
       if (!handler) return refusedRequest(404, contentType);
       // If Connect destroyed a body that it refuses, the connection would stay blocked.
@@ -108,8 +110,19 @@ function peerValues(request: IncomingMessage | Http2ServerRequest): ContextValue
   return values;
 }
 
-/** Whether path and host form a URL; HTTP/1.0 requests may have no host. */
-function hasUrl(request: IncomingMessage): boolean {
+/** The URL of path and host, if they form one; HTTP/1.0 requests may have no host. */
+function urlOf(request: IncomingMessage): URL | null {
   const authority = 'authority' in request ? request.authority : request.headers.host;
-  return authority !== undefined && URL.canParse(request.url ?? '', `http://${authority}`);
+  return authority === undefined ? null : URL.parse(request.url ?? '', `http://${authority}`);
+}
+
+/** False for a message in invalid Base64, which Connect would answer as an internal error. */
+function hasMessage({ searchParams }: URL): boolean {
+  if (searchParams.get('base64') !== '1') return true;
+  try {
+    base64Decode(searchParams.get('message') ?? '');
+    return true;
+  } catch {
+    return false;
+  }
 }

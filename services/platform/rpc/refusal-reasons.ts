@@ -1,12 +1,18 @@
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { callError, errorInfoOf } from './connect-errors.ts';
 
-/** Connect's own refusals by their text, with the correct code if Connect uses another. */
-const BY_TEXT: readonly (readonly [text: RegExp, reason: string, code?: Code])[] = [
+/** Connect's own refusals by their text, with the correct code or a clear message if Connect uses another. */
+const BY_TEXT: readonly (readonly [text: RegExp, reason: string, code?: Code, message?: string])[] = [
   [
     /^(parse binary|received compressed envelope|decompression failed)/,
     'INVALID_REQUEST',
     Code.InvalidArgument,
+  ],
+  [
+    /^timeout \d+ms must be/,
+    'INVALID_REQUEST',
+    Code.InvalidArgument,
+    'the deadline may be at most 60 seconds away',
   ],
   [/^unknown compression/, 'UNSUPPORTED_MEDIA_TYPE'],
   [/^protocol error/, 'INVALID_REQUEST'],
@@ -29,7 +35,7 @@ const BY_CODE: Readonly<Partial<Record<Code, string>>> = {
 export function withReason(error: ConnectError): ConnectError {
   if (errorInfoOf(error)) return error;
   const { code, rawMessage } = error;
-  const [, reason = BY_CODE[code] ?? 'INTERNAL_ERROR', corrected = code] =
+  const [, reason = BY_CODE[code] ?? 'INTERNAL_ERROR', corrected = code, message = rawMessage] =
     BY_TEXT.find(([text]) => text.test(rawMessage)) ?? [];
-  return callError(corrected, reason, rawMessage, error.cause);
+  return callError(corrected, reason, message, error.cause);
 }

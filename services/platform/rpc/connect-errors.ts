@@ -11,12 +11,23 @@ const errorInfo = (reason: string, metadata: Record<string, string> = {}) => ({
 });
 
 /** An error that is not a domain error: the transport refused the call, or it failed. */
-export const callError = (code: Code, reason: string, message: string, cause?: unknown): ConnectError =>
-  new ConnectError(message, code, undefined, [errorInfo(reason)], cause);
+export const callError = (
+  code: Code,
+  reason: string,
+  message: string,
+  cause?: unknown,
+  metadata?: Record<string, string>,
+): ConnectError => new ConnectError(message, code, undefined, [errorInfo(reason, metadata)], cause);
 
-/** A failure on our side, whose cause callers do not see. */
-export const internalError = (cause?: unknown): ConnectError =>
-  callError(Code.Internal, 'INTERNAL_ERROR', 'internal error', cause);
+/** A failure on our side, whose cause callers do not see. The id of the request, if given, leads to it in the log. */
+export const internalError = (cause?: unknown, requestId?: string): ConnectError =>
+  callError(
+    Code.Internal,
+    'INTERNAL_ERROR',
+    'internal error',
+    cause,
+    requestId === undefined ? undefined : { requestId },
+  );
 
 const CODES: Readonly<Record<ErrorKind, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,

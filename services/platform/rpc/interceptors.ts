@@ -54,11 +54,11 @@ async function* observed<T>(messages: AsyncIterable<T>, request: Request, logger
 /** The error as callers see it. Logs errors that callers did not cause. */
 function reportError(error: unknown, request: Request, logger: Logger): ConnectError {
   const { method, contextValues } = request;
-  const mapped = mapError(error);
+  const requestId = requestIdOf({ values: contextValues });
+  const mapped = mapError(error, requestId);
   // A call that fails because of another is not counted again.
   if (mapped.code === Code.Internal && !(error instanceof ConnectError)) rpcFailures.inc();
   if (mapped.code === Code.Internal || mapped.code === Code.Unavailable) {
-    const requestId = requestIdOf({ values: contextValues });
     const call = { requestId, rpc: `${method.parent.typeName}/${method.name}`, ...merchantOf(request) };
     // While the database or another area fails every call fails, and stack traces add nothing.
     if (isDatabaseFailing(error) || isUnavailable(error))
@@ -95,12 +95,12 @@ function durationOf(method: DescMethod) {
   return histogram;
 }
 
-function mapError(error: unknown): ConnectError {
+function mapError(error: unknown, requestId: string): ConnectError {
   if (error instanceof ConnectError) return error;
   if (error instanceof DomainError) return toConnectError(error);
   if (hasDisconnected(error)) return callError(Code.Canceled, 'CALL_CANCELED', 'the caller has disconnected');
   if (isDatabaseUnavailable(error)) return toConnectError(databaseUnavailable());
-  return internalError();
+  return internalError(undefined, requestId);
 }
 
 /** Whether the caller has disconnected in the middle of the messages that it streams. */

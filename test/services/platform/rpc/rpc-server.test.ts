@@ -17,6 +17,7 @@ import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalo
 import { databaseUnavailable } from '../../../../services/platform/errors.ts';
 import { Drain } from '../../../../services/platform/process/drain.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { DATABASE } from '../../../../services/platform/rpc/health.service.ts';
 import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
@@ -181,7 +182,10 @@ test('a call that fails because another area or the database is unavailable is o
   );
   expect(lines.join()).not.toContain('stack');
   const unexpected = products.getProduct({ ...newTenant(), productId: randomUUID() });
-  await expect(unexpected).rejects.toMatchObject({ code: Code.Internal });
+  const failure = await unexpected.catch((error: unknown) => error);
+  expect(failure).toMatchObject({ code: Code.Internal });
+  const { requestId } = JSON.parse(lines.at(-1)!);
+  expect(errorInfoOf(failure)).toMatchObject({ reason: 'INTERNAL_ERROR', metadata: { requestId } });
   expect(await failures()).toBe(before + 1);
   await server.close();
 });

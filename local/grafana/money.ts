@@ -36,7 +36,7 @@ export const money = dashboard(
     chart('Calls to providers', RequestsPerSecond, {
       '{{provider}} {{environment}} {{result}}':
         'sum by (provider, environment, result) (rate(payments_provider_submissions_total[5m]))',
-    }),
+    }).description('Alert: RefundProviderFails, in live'),
     chart('Longest silence of a provider about a refund', Seconds, {
       '{{environment}}': 'max by (environment) (payments_refunds_provider_silence_seconds)',
     }).description('Alert: RefundProviderSilent, in live'),

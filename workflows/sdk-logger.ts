@@ -3,18 +3,20 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import * as retryDelivery from '../services/contracts/webhooks/retry-delivery.contract.ts';
 import { ProviderError } from './call-provider.ts';
+import { subjectOf } from './temporal/workflow-subject.ts';
 
 /**
  * Adapts our logger to the SDK's interface. Lines that repeat others are logged at debug level only: an activity that
  * fails permanently, because its workflow's line has the same cause, and an exhausted delivery, because services log it.
  * A call that failed is logged without its stack: every activity fails with it while the services or a provider are away.
- * Task tokens are left out: they are long and identify nothing that operators can look up.
+ * A line names the record that its workflow is about. Task tokens are left out: they are long and identify nothing that operators can look up.
  */
 export function sdkLogger(parent: Logger) {
   const logger = parent.child({ part: 'temporal' });
   const at =
     (level: 'trace' | 'debug' | 'info' | 'warn' | 'error') =>
-    (message: string, { error, taskToken: _, ...meta }: Record<string, unknown> = {}) => {
+    (message: string, { error, taskToken: _, ...named }: Record<string, unknown> = {}) => {
+      const meta = { ...named, ...subjectOf(named.workflowId) };
       if (error === undefined) return logger[level](meta, message);
       const isRepeated = (message === 'Activity failed' && isFinal(error)) || isExhausted(message, meta);
       const cause = isFailedCall(error) ? { reason: String(error) } : { err: error };

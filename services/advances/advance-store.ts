@@ -12,3 +12,18 @@ export async function lockRequest(tx: TenantTransaction, id: string): Promise<Ad
   if (row === null) throw advanceRequestNotFound();
   return row;
 }
+
+/** Stores changes of a request, and logs what has changed. */
+export function storeChanges(
+  tx: TenantTransaction,
+  row: AdvanceRequestRow,
+  changes: Partial<AdvanceRequestRow>,
+): void {
+  const was = row.status;
+  const changed = Object.keys(changes);
+  if (changed.length === 0) return;
+  Object.assign(row, changes);
+  const { id: advanceRequestId, status, payoutAttempts, payoutLastAnswer } = row;
+  const logged = { advanceRequestId, status, payoutAttempts, payoutLastAnswer, was, changed };
+  tx.logStep('an advance request has changed', logged);
+}

@@ -9,7 +9,7 @@ import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { afterPayoutAnswer, endsUnpaidNotice, type PayoutAnswer, unpaidNoticeAt } from './advance-payout.ts';
-import { lockRequest } from './advance-store.ts';
+import { lockRequest, storeChanges } from './advance-store.ts';
 
 /** Records how the provider answered a call that submitted a payout, or that the bank returned it. Publishes nothing. */
 export function recordPayoutAnswer(
@@ -21,7 +21,7 @@ export function recordPayoutAnswer(
   return writes.run<typeof RecordPayoutAnswerResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
     const changes = afterPayoutAnswer(row, answerOf(request), at);
-    Object.assign(row, changes);
+    storeChanges(tx, row, changes);
     if (endsUnpaidNotice(changes)) await tx.command(cancelCommand('ADVANCE_UNPAID', row.id));
     const noticeAt = unpaidNoticeAt(changes);
     if (noticeAt) {

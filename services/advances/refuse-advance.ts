@@ -12,7 +12,7 @@ import { tenantOf } from '../platform/tenant.ts';
 import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { momentAt, refuse } from './advance-request.ts';
-import { lockRequest } from './advance-store.ts';
+import { lockRequest, storeChanges } from './advance-store.ts';
 import { type AdvanceDependencies, reservationRequest } from './reservation-request.ts';
 
 /**
@@ -27,7 +27,7 @@ export async function refuseAdvance(
   const at = occurredAtOf(request, context);
   const refused = await writes.run<typeof RefuseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    Object.assign(row, refuse(row, momentAt(at), request.reason));
+    storeChanges(tx, row, refuse(row, momentAt(at), request.reason));
     await publishEvent(tx, 'advance.refused.v1', row, row.reviewedAt ?? at);
     await tx.command(advanceRefusal.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
     await notifyOfOutcome(tx, { kind: 'ADVANCE_REFUSED', subjectId: row.id }, row.reviewedAt ?? at);

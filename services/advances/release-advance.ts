@@ -14,7 +14,7 @@ import type { AdvanceRequestRow } from './advance.entity.ts';
 import { publishEvent } from './advance.event.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import { finishRelease, momentAt, startRelease } from './advance-request.ts';
-import { lockRequest } from './advance-store.ts';
+import { lockRequest, storeChanges } from './advance-store.ts';
 import { type Requester, requesterOf } from './requester.ts';
 import { type AdvanceDependencies, reservationRequest } from './reservation-request.ts';
 
@@ -42,7 +42,7 @@ export async function releaseAdvance(
   return writes.run<typeof ReleaseAdvanceResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, advanceRequestId);
     if (isReleasedFor(row, requester.by)) return { advanceRequest: storedAdvanceRequestMessage(row) };
-    Object.assign(row, finishRelease(row));
+    storeChanges(tx, row, finishRelease(row));
     await publishEvent(tx, 'advance.released.v1', row, startedAt);
     await tx.command(advancePayout.startCommand({ ...tx.tenant, advanceRequestId: row.id }));
     return { advanceRequest: storedAdvanceRequestMessage(row) };
@@ -54,7 +54,7 @@ async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }
   if (isReleasedFor(row, by)) return row.releasedAt ?? at;
   const isStarted = row.releaseStartedAt !== null;
   const { releaseStartedAt } = startRelease(row, momentAt(at));
-  row.releaseStartedAt = releaseStartedAt;
+  if (!isStarted) storeChanges(tx, row, { releaseStartedAt });
   row.releaseStartedBy ??= by;
   if (!isStarted) {
     const settlesAt = startOfDay(addDays(row.lastDate, 1)).toISOString();

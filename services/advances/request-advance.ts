@@ -168,6 +168,8 @@ async function createRequest(
       requestedAt,
     ),
   });
+  const amounts = { amountMinor: String(quote.amountMinor), netAmountMinor: String(quote.netMinor) };
+  tx.logStep('an advance was requested', { advanceRequestId, quoteId, ...amounts, status: row.status });
   await publishEvent(tx, 'advance.requested.v1', row, requestedAt);
   return storedAdvanceRequestMessage(row);
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { createClient } from '@connectrpc/connect';
+import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ProviderOutcome, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -13,7 +14,7 @@ import { call } from '../gateway/http-call.ts';
 import { seedMerchant } from '../gateway/seed-merchant.ts';
 import { newKey, newTenant, newWrite } from '../support/harness.ts';
 import { type ReceivedSpan, startOtlpReceiver } from '../support/otlp-receiver.ts';
-import { accepted, startProvider, type TestProvider } from '../support/provider-server.ts';
+import { accepted, failing, startProvider, type TestProvider } from '../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { startReceiver } from '../support/tls-receiver.ts';
 import { type LogLine, type ObservedSystem, startObservedSystem } from './observed-system.ts';
@@ -190,6 +191,38 @@ test('the log shows the outcome of a delivery by its id, and of a refund by its 
     { ...byWorkflow, ...changed, status: 'PROCESSING', events: ['refund.processing.v1'] },
     { ...byWorkflow, ...changed, changed: expect.arrayContaining(['providerRefundId']) },
     { ...changed, requestId: 'provider-report', was: 'PROCESSING', status: 'SUCCEEDED' },
+  ]);
+});
+
+test('the log shows an advance by its id, from its request to its payout', async () => {
+  const tenant = newTenant(Environment.TEST);
+  await seedMerchant(system.transport, tenant.merchantId, tenant.environment).sale(14_400n, 3);
+  const advances = createClient(AdvanceService, system.transport);
+  const { quote } = await advances.quoteAdvance(newWrite(tenant));
+  const requested = await advances.requestAdvance({ ...newWrite(tenant), quoteId: quote!.id });
+  const { id: advanceRequestId } = requested.advanceRequest!;
+  const payout = { case: 'accepted', value: { providerPayoutId: 'po_1' } } as const;
+  provider.payout(advanceRequestId, failing(Code.Unavailable), () => ({ result: payout }));
+  await advances.approveAdvance({ ...newWrite(tenant), advanceRequestId });
+  await advances.releaseAdvance({ ...newWrite(tenant), advanceRequestId });
+  const linesOfAdvance = () => system.lines().filter((line) => names(line, { advanceRequestId }));
+  await vi.waitFor(
+    () => expect(linesOfAdvance().at(-1)).toMatchObject({ payoutLastAnswer: 'ACCEPTED' }),
+    SOON,
+  );
+  const changed = { msg: 'an advance request has changed', merchantId: tenant.merchantId };
+  const ofPayout = { workflowId: `advance-payout-${advanceRequestId}` };
+  const [failed, steps] = [true, false].map((isOfWorker) =>
+    linesOfAdvance().filter(({ msg }) => (msg === 'Activity failed') === isOfWorker),
+  );
+  expect(failed).toMatchObject([{ level: WARN, ...ofPayout, activityType: 'submitPayout' }]);
+  expect(steps).toMatchObject([
+    { msg: 'an advance was requested', amountMinor: '14400', status: 'PENDING_REVIEW' },
+    { ...changed, was: 'PENDING_REVIEW', status: 'APPROVED' },
+    { ...changed, changed: ['releaseStartedAt'] },
+    { ...changed, was: 'APPROVED', status: 'RELEASED' },
+    { ...changed, ...ofPayout, payoutAttempts: 1, payoutLastAnswer: 'FAILED' },
+    { ...changed, ...ofPayout, payoutAttempts: 2, payoutLastAnswer: 'ACCEPTED' },
   ]);
 });
 

@@ -13,6 +13,7 @@ import { startedBy } from '../temporal/outbox-start.ts';
 import { searchAttributesOf } from '../temporal/search-attributes.ts';
 import { causedBy } from '../temporal/workflow-cause.ts';
 import type { StartOptions, WorkflowClient } from '../temporal/workflow-client.ts';
+import { subjectOf } from '../temporal/workflow-subject.ts';
 import { countCommandErrors } from './relay-metrics.ts';
 
 export interface CommandRelayDeps {
@@ -120,6 +121,7 @@ const logFieldsOf = (command: WorkflowCommand) => ({
   workflowType: command.workflowType || undefined,
   requestId: command.requestId,
   merchantId: command.merchantId,
+  ...subjectOf(command.workflowId),
 });
 
 /** How a command starts workflows of one type, where it differs from the defaults. */

@@ -37,6 +37,8 @@ test('an error is logged with its causes and plain fields, without descriptors',
   expect(text.length).toBeLessThan(10_000);
 });
 
+const ID = '01a22afd-cfa2-72ac-b2a8-28342589f73f';
+
 test('a workflow that ends with a failed activity is one line with the cause, and a call that fails has no stack', async () => {
   const cause = ApplicationFailure.nonRetryable('the account is closed', 'PAYOUT_REFUSED');
   const failure = new ActivityFailure(
@@ -53,7 +55,9 @@ test('a workflow that ends with a failed activity is one line with the cause, an
     sdk.warn('Workflow failed', { error: failure, workflowId: 'payout-1' });
     sdk.warn('Activity failed', { error: new Error('it is retried'), durationMs: 1, taskToken: 'CiQx' });
     sdk.warn('Activity failed', { error: new ConnectError('no services', Code.Unavailable) });
-    sdk.warn('Activity failed', { error: new ProviderError('no provider') });
+    sdk.warn('Activity failed', { error: new ProviderError('no provider'), workflowId: `refund-${ID}-2` });
+    sdk.warn('Workflow not registered', { workflowId: `notice-ADVANCE_UNPAID-${ID}` });
+    sdk.warn('Workflow not registered', { workflowId: `refund-funding-${ID}` });
   });
   expect(lines).toMatchObject([
     {
@@ -63,7 +67,10 @@ test('a workflow that ends with a failed activity is one line with the cause, an
     },
     { msg: 'Activity failed', err: { message: 'it is retried' } },
     { msg: 'Activity failed', reason: 'ConnectError: [unavailable] no services' },
-    { msg: 'Activity failed', reason: 'ProviderError: no provider' },
+    { msg: 'Activity failed', reason: 'ProviderError: no provider', refundCaseId: ID },
+    { advanceRequestId: ID },
+    { workflowId: `refund-funding-${ID}` },
   ]);
+  expect(lines.at(-1)).not.toHaveProperty('refundCaseId');
   for (const line of lines) expect(line).not.toHaveProperty('taskToken');
 });

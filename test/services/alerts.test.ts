@@ -228,6 +228,7 @@ it('a counter of which alerts read the increase starts at 0, so that the first e
       'payments_area_differences_total',
       'payments_overload_refusals_total',
       'payments_mails_total',
+      'payments_provider_submissions_total',
       'payments_http_failures_total',
       'payments_dashboard_failures_total',
       'payments_rpc_failures_total',
@@ -241,6 +242,10 @@ it('a counter of which alerts read the increase starts at 0, so that the first e
     ...['live', 'test'].map((name) => `payments_webhook_expired_deliveries_total{environment="${name}"} 0`),
     ...['internal', 'public'].map((api) => `payments_overload_refusals_total{api="${api}"} 0`),
     ...['sent', 'failed'].map((result) => `payments_mails_total{result="${result}"} 0`),
+    ...['accepted', 'refused', 'error'].map(
+      (result) =>
+        `payments_provider_submissions_total{provider="refund",environment="live",result="${result}"} 0`,
+    ),
     'payments_http_failures_total{environment="live"} 0',
     ...['dashboard', 'rpc', 'workflow'].map((what) => `payments_${what}_failures_total 0`),
     'payments_webhook_attempts_total{environment="live",outcome="delivered"} 0',

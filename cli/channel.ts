@@ -28,12 +28,12 @@ export class Channel {
     return text === '' ? undefined : JSON.parse(text);
   }
 
-  /** Opens an event stream, and yields its messages until it ends or falls silent. */
+  /** Opens an event stream, and yields its messages, undefined for a comment, until it ends or falls silent. */
   async *stream(
     method: 'GET' | 'POST',
     path: string,
     { body, signal }: { body?: object; signal: AbortSignal },
-  ): AsyncGenerator<StreamMessage> {
+  ): AsyncGenerator<StreamMessage | undefined> {
     const silent = new AbortController();
     const watchdog = setTimeout(() => silent.abort(), SILENT_FOR_MS);
     try {
@@ -45,7 +45,7 @@ export class Channel {
     }
   }
 
-  async *#messagesOf({ body }: Response, onBytes: () => void): AsyncGenerator<StreamMessage> {
+  async *#messagesOf({ body }: Response, onBytes: () => void): AsyncGenerator<StreamMessage | undefined> {
     if (!body) return;
     const messages = readEventStream(body, onBytes);
     for (;;) {

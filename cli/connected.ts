@@ -14,9 +14,10 @@ interface Connection {
 /**
  * Yields the messages of a stream and reconnects when it ends, after waits that grow from one second to half a minute.
  * Throws if the first connection fails, or if no later one can succeed.
+ * @param open yields undefined for what only shows that the connection is open.
  */
 export async function* whileConnected<Message>(
-  open: () => AsyncIterable<Message>,
+  open: () => AsyncIterable<Message | undefined>,
   { signal, onLost }: Connection,
 ): AsyncGenerator<Message> {
   let wasOpen = false;
@@ -27,7 +28,7 @@ export async function* whileConnected<Message>(
       for await (const message of open()) {
         wasOpen = true;
         waitMs = FIRST_WAIT_MS;
-        yield message;
+        if (message !== undefined) yield message;
       }
     } catch (error) {
       if (signal.aborted) return;

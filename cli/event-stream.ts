@@ -8,13 +8,13 @@ const MAX_MESSAGE_CHARACTERS = 4 * 1024 * 1024;
 
 /**
  * Reads a text/event-stream as our gateway writes it: `event` and `data` on a line each, and comments that keep the
- * connection alive.
+ * connection alive. Yields undefined for a comment.
  * @param onBytes called whenever something arrives.
  */
 export async function* readEventStream(
   bytes: AsyncIterable<Uint8Array>,
   onBytes: () => void,
-): AsyncGenerator<StreamMessage> {
+): AsyncGenerator<StreamMessage | undefined> {
   const decoder = new TextDecoder();
   let pending = '';
   for await (const chunk of bytes) {
@@ -24,14 +24,10 @@ export async function* readEventStream(
     pending = blocks.pop() ?? '';
     if (pending.length > MAX_MESSAGE_CHARACTERS)
       throw new TypeError('a message of the event stream is too long');
-    for (const block of blocks) {
-      const message = parseBlock(block);
-      if (message) yield message;
-    }
+    for (const block of blocks) yield parseBlock(block);
   }
 }
 
-/** Undefined for a comment. */
 function parseBlock(block: string): StreamMessage | undefined {
   const fields = new Map<string, string>();
   for (const line of block.split('\n')) {

@@ -235,6 +235,24 @@ test('a stopping sandbox removes its listeners at once; the command listens agai
   new Webhook(secret).verify(body, headers as Record<string, string>);
 });
 
+test('events tail connects again after a sandbox was away, also if nothing had been published before', async () => {
+  const { key, tenant } = await newDeveloper();
+  const { app, port } = await startSandbox();
+  const connecting = once(app.server, 'request');
+  const { line } = start(['events', 'tail'], key, port);
+  const [, response] = (await connecting) as [unknown, ServerResponse];
+  await expect.poll(() => response.headersSent).toBe(true);
+  await app.close();
+  await line(/^The connection ended\. Reconnecting/);
+  await line(/ECONNREFUSED\. Reconnecting/);
+
+  const { app: restarted } = await startSandbox(port);
+  const [, reopened] = (await once(restarted.server, 'request')) as [unknown, ServerResponse];
+  await expect.poll(() => reopened.headersSent).toBe(true);
+  const { id } = await webhooks.publish(tenant);
+  await line(new RegExp(id));
+});
+
 test('a burst is forwarded fifty deliveries at a time, each of them once', async () => {
   const { key, tenant } = await newDeveloper();
   const local = await startLocalServer();

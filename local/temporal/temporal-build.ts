@@ -54,7 +54,7 @@ export interface TemporalBuild {
 /** Where a built program is kept: one per platform and version of the pinned module, shared by a user's data folders. */
 export function builtTemporal(environment: NodeJS.ProcessEnv, name: TemporalProgram = 'temporal'): string {
   const hash = createHash('sha256');
-  for (const name of ['go.mod', 'go.sum']) hash.update(readFileSync(join(MODULE_FOLDER, name)));
+  for (const file of ['go.mod', 'go.sum']) hash.update(readFileSync(join(MODULE_FOLDER, file)));
   const version = hash.digest('hex').slice(0, 16);
   const platform = `${process.platform}-${process.arch}`;
   return join(cacheFolder(environment), `temporal-${platform}-${version}`, name);

@@ -85,13 +85,13 @@ function table(view: View, months: readonly ProjectedMonth[]): Html {
       (amount, n) => html`<td class="number" data-label="${labels[n]!}">${money(view, amount)}</td>`,
     );
   const head = (content: Html | string) => html`<th scope="row">${content}</th>`;
-  return html`<table><caption>${t.projection.caption}</caption>
+  return html`<div class="table"><table><caption>${t.projection.caption}</caption>
 <thead><tr><th scope="col">${t.projection.month}</th>${labels.map((label) => html`<th scope="col" class="number">${label}</th>`)}</tr></thead>
 <tbody>${months.map((each) => {
     const month = link(view, `/funds?month=${each.month}`, view.format.month(each.month));
     return html`<tr>${head(month)}${cells(each)}</tr>`;
   })}</tbody>
-<tfoot><tr>${head(t.projection.sum)}${cells(sum)}</tr></tfoot></table>`;
+<tfoot><tr>${head(t.projection.sum)}${cells(sum)}</tr></tfoot></table></div>`;
 }
 
 /** The amount scheduled outside the months shown. */

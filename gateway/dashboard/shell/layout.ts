@@ -70,6 +70,7 @@ function pageHtml(view: PlainView | View, page: Page, section: Section | undefin
 <link rel="stylesheet" href="/assets/content.css">
 <link rel="stylesheet" href="/assets/forms.css">
 ${section ? html`<link rel="stylesheet" href="/assets/${section}.css">` : nothing}
+<link rel="stylesheet" href="/assets/print.css" media="print">
 <script type="module" src="/assets/dashboard.js"></script>
 </head>
 <body>

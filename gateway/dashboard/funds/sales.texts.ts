@@ -1,7 +1,8 @@
 export const salesTexts = {
   'pt-BR': {
     title: 'Vendas',
-    newestHint: 'Da mais recente à mais antiga.',
+    newestHint:
+      'Da mais recente à mais antiga. Restante é o líquido menos os valores deduzidos e antecipados.',
     empty: 'Nenhuma venda ainda.',
     none: 'Nenhuma venda corresponde aos filtros.',
     from: 'Vendidas de',
@@ -47,7 +48,7 @@ export const salesTexts = {
   },
   en: {
     title: 'Sales',
-    newestHint: 'Newest first.',
+    newestHint: 'Newest first. Remaining is net less the amounts deducted and advanced.',
     empty: 'No sales yet.',
     none: 'No sales match these filters.',
     from: 'Sold from',

@@ -5,10 +5,10 @@ import type { GetBalanceResponse } from '../../../proto/gen/payments/funds/v1/fu
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { EventType } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { statusBadge } from '../advances/advance-status.ts';
+import { advancesTexts } from '../advances/advances.texts.ts';
 import { fundsTexts } from '../funds/funds.texts.ts';
 import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { caseColumns, STATES } from '../refunds/refund-case.components.ts';
-import { refundsTexts } from '../refunds/refunds.texts.ts';
 import {
   amountColumn,
   dataTable,
@@ -136,7 +136,7 @@ function caseTable(view: View, cases: readonly RefundCase[]): Html {
 
 function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
   const t = textsFor(view, panelTexts);
-  const r = textsFor(view, refundsTexts);
+  const a = textsFor(view, advancesTexts);
   return dataTable<AdvanceRequest>(
     t.recentHint,
     [
@@ -144,9 +144,9 @@ function advanceTable(view: View, requests: readonly AdvanceRequest[]): Html {
         label: t.advance,
         cell: ({ id }) => link(view, `/simulate/advances/${id}`, html`<code>${id}</code>`),
       },
-      amountColumn(view, r.amount, ({ amountMinor }) => amountMinor),
-      { label: r.status, cell: (request) => statusBadge(view, request) },
-      { label: r.requested, cell: ({ requestedAt }) => moment(view, requestedAt) },
+      amountColumn(view, a.amount, ({ amountMinor }) => amountMinor),
+      { label: a.status, cell: (request) => statusBadge(view, request) },
+      { label: a.requestedAt, cell: ({ requestedAt }) => moment(view, requestedAt) },
     ],
     requests,
     t.noAdvances,

@@ -28,7 +28,7 @@ export const simulateTexts = {
     },
     faults: {
       amount: 'Informe um valor em reais, como 120,00.',
-      fees: 'As taxas não podem ser maiores que o valor pago.',
+      fees: 'As tarifas não podem ser maiores que o valor pago.',
       installments: 'Informe um número de 1 a 99. No Pix, apenas 1.',
       days: (max: string) => `Informe um número de 0 a ${max}.`,
       reason: 'Informe um motivo de até 2.000 caracteres.',

@@ -99,10 +99,27 @@ export class Channel {
       );
     }
     const isTemporary = response.status >= 500 || response.status === 429 || response.status === 409;
-    return new CommandFailure(`${problem.detail} (${problem.code}, request ${problem.requestId})`, {
-      isTemporary,
-    });
+    return new CommandFailure(
+      `${inTypedWords(problem.detail ?? '')} (${problem.code}, request ${problem.requestId})`,
+      {
+        isTemporary,
+      },
+    );
   }
+}
+
+/** What the user types for each part of a request, which explanations begin with. */
+const TYPED: readonly (readonly [RegExp, string])[] = [
+  [/^(\/eventTypes(\/\d+)?|Query parameter 'types')(?=[: ])/, '--events'],
+  [/^\/(type|eventType)(?=[: ])/, 'The event type'],
+  [/^\/eventId(?=[: ])/, 'The event id'],
+  [/^\/forwardsTo(?=[: ])/, '--forward-to'],
+];
+
+/** An explanation of the API in terms of the command line. */
+function inTypedWords(detail: string): string {
+  const [part, typed] = TYPED.find(([pattern]) => pattern.test(detail)) ?? [];
+  return part && typed ? detail.replace(part, typed) : detail;
 }
 
 interface Problem {

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { Channel } from './channel.ts';
 import { CommandFailure } from './command-failure.ts';
 import { listen } from './listen.ts';
-import { forwardUrlOf, readSettings } from './settings.ts';
+import { eventTypesOf, forwardUrlOf, readSettings } from './settings.ts';
 import { tailEvents } from './tail-events.ts';
 
 const USAGE = `Webhooks of the Merchant Payments sandbox on your own machine.
@@ -37,7 +37,7 @@ async function run(signal: AbortSignal): Promise<void> {
   const { values, positionals } = parseCommand();
   const [command, ...names] = positionals;
   if (values.help || command === undefined) return print(USAGE);
-  const eventTypes = values.events?.split(',').map((type) => type.trim()) ?? [];
+  const eventTypes = eventTypesOf(values.events);
   const channel = () => new Channel(readSettings(values, process.env));
   switch (`${command} ${names.length}`) {
     case 'trigger 0':

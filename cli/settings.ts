@@ -44,6 +44,18 @@ function baseUrlOf(text: string): URL {
   return url;
 }
 
+/** The event types of --events, each once; none for all. */
+export function eventTypesOf(text: string | undefined): readonly string[] {
+  if (text === undefined) return [];
+  const types = text.split(',').map((type) => type.trim());
+  const named = new Set(types.filter((type) => type !== ''));
+  if (named.size === 0)
+    throw new CommandFailure(
+      'Set --events to event types, such as --events refund.requested.v1,payment.failed.v1.',
+    );
+  return [...named];
+}
+
 /** Where deliveries are forwarded to. */
 export function forwardUrlOf(text: string | undefined): URL {
   const url = parseUrl(text ?? '');

@@ -179,6 +179,7 @@ test('a refused command explains why, and exits', async () => {
     ApiKeyScope.REFUNDS_READ,
   ]);
   const elsewhere = `http://127.0.0.1:${gateways.ports.test}/elsewhere`;
+  const long = `http://localhost:3000/${'a'.repeat(3_000)}`;
   const withPassword = 'https://user:password@sandbox.example';
   const refusals: readonly [string, RegExp, readonly string[], string, number?][] = [
     ['a live key', /live key/, listen, liveKey],
@@ -186,8 +187,14 @@ test('a refused command explains why, and exits', async () => {
     ['a key without the scope', /scope webhooks:manage/, listen, unscoped],
     ['the live host', /sandbox's address/, listen, key, gateways.ports.live],
     ['nothing there', /ECONNREFUSED/, listen, key, 2],
-    ['an unknown type', /refund\.opened\.v1/, ['trigger', 'refund.opened.v1'], key],
-    ['an unknown event', /\/eventId/, ['resend', tenant.merchantId], key],
+    ['an unknown type', /^The event type: "refund\.opened\.v1" is not/, ['trigger', 'refund.opened.v1'], key],
+    ['an empty type', /^The event type must be/, ['trigger', ''], key],
+    ['an unknown event', /^The event id is not/, ['resend', tenant.merchantId], key],
+    ['no event id', /^The event id must be a UUID/, ['resend', 'abc'], key],
+    ['unknown types to print', /^--events: "b" is not/, ['events', 'tail', '--events', 'b,b'], key],
+    ['unknown types to listen to', /^--events: "b" is not/, [...listen, '--events', 'b,b,'], key],
+    ['no types', /^Set --events to/, ['events', 'tail', '--events', ' ,'], key],
+    ['a long target', /^--forward-to must be/, [...listen.slice(0, 2), long], key],
     ['no target', /--forward-to/, ['listen'], key],
     ['a trigger without a type', /^Name the event type/, ['trigger'], key],
     ['a resend without an event', /^Give the id of the event/, ['resend'], key],

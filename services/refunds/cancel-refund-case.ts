@@ -7,6 +7,7 @@ import { notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.t
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
+import { awaitsVerification } from './blocked-notice.ts';
 import { unblockCovered } from './disputes/unblock-covered.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
 import { lockPaymentOf, lockRefundCase, storeChange } from './refund-case-store.ts';
@@ -19,11 +20,12 @@ export function cancelRefundCase(writes: Writes, request: CancelRefundCaseReques
     const payment = await lockPaymentOf(tx, request.refundCaseId);
     const row = await lockRefundCase(tx, request.refundCaseId);
     const { status } = row;
+    const wasMailedAbout = status === 'FUNDING_REQUIRED' || awaitsVerification(row);
     await storeChange(tx, row, cancelCase(row, at));
     if (status === 'MERCHANT_REVIEW') await tx.command(merchantReview.cancelCommand(row.id));
     await unblockCovered(tx, payment, at);
-    // The person who contested it expects a review.
-    if (row.merchantDecision === 'CONTESTED')
+    // The person who contested it expects a review; those who read that it waits expect its execution.
+    if (row.merchantDecision === 'CONTESTED' || wasMailedAbout)
       await notifyOfOutcome(tx, { kind: 'REFUND_REVIEWED', subjectId: row.id }, row.updatedAt);
     return { refundCase: storedRefundCaseMessage(row) };
   });

@@ -42,6 +42,11 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
     happened: 'Um reembolso que sua empresa contestou foi cancelado.',
     means: 'O cliente não recebe o valor, e nada é debitado do seu saldo.',
   },
+  REFUND_WITHDRAWN: {
+    subject: 'Reembolso aprovado foi cancelado',
+    happened: 'Um reembolso aprovado, que ainda aguardava a execução, foi cancelado.',
+    means: 'O cliente não recebe o valor, e nada é debitado do seu saldo.',
+  },
   REFUNDS_UNVERIFIED: {
     subject: 'Reembolsos aguardam a verificação cadastral',
     happened:
@@ -118,6 +123,11 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
   REFUND_CANCELED: {
     subject: 'Contested refund canceled',
     happened: 'A refund that you contested was canceled.',
+    means: 'The customer does not receive the amount, and nothing is debited from your balance.',
+  },
+  REFUND_WITHDRAWN: {
+    subject: 'Approved refund canceled',
+    happened: 'An approved refund that was still waiting to be executed was canceled.',
     means: 'The customer does not receive the amount, and nothing is debited from your balance.',
   },
   REFUNDS_UNVERIFIED: {

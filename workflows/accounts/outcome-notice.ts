@@ -29,6 +29,7 @@ export type Outcome =
   | 'REFUND_APPROVED'
   | 'REFUND_REJECTED'
   | 'REFUND_CANCELED'
+  | 'REFUND_WITHDRAWN'
   | 'REFUNDS_UNVERIFIED'
   | 'REFUNDS_INACTIVE'
   | 'DISPUTE_WON'
@@ -76,7 +77,7 @@ export async function findRefundOutcome(
   };
 }
 
-/** A refund that a review rejected, or one that the merchant contested and that was approved or canceled; otherwise undefined. */
+/** A refund that a review rejected, that was canceled, or that the merchant contested and that was approved; otherwise undefined. */
 export async function findReviewedRefund(
   refunds: Client<typeof RefundCaseService>,
   tenant: TenantFields,
@@ -90,10 +91,11 @@ export async function findReviewedRefund(
     return { ...about, outcome: 'REFUND_REJECTED', happenedAt: timestampDate(updatedAt!) };
   }
   const isContested = merchantDecision?.decision === MerchantDecisionKind.CONTESTED;
-  if (!isContested || status === RefundCaseStatus.SERVICE_REVIEW) return undefined;
   if (status === RefundCaseStatus.CANCELED) {
-    return { ...about, outcome: 'REFUND_CANCELED', happenedAt: timestampDate(updatedAt!) };
+    const outcome = isContested ? 'REFUND_CANCELED' : 'REFUND_WITHDRAWN';
+    return { ...about, outcome, happenedAt: timestampDate(updatedAt!) };
   }
+  if (!isContested || status === RefundCaseStatus.SERVICE_REVIEW) return undefined;
   // A time that does not change while the case is executed.
   const happenedAt = timestampDate(merchantDecision.decidedAt!);
   return { ...about, outcome: 'REFUND_APPROVED', happenedAt };

@@ -147,8 +147,8 @@ it('mails about later holds with a Message-ID of their own, although an earlier 
   expect(new Set(mails().map(({ mail }) => mail.messageId)).size).toBe(2);
 });
 
-it('mails those who want it about a refund that the balance does not cover', async () => {
-  const { tenant, open, start } = refundsOf(harness, 'inProcess', newTenant());
+it('mails those who want it about a refund that the balance does not cover, and its cancellation', async () => {
+  const { tenant, refunds, write, open, start } = refundsOf(harness, 'inProcess', newTenant());
   const { mail } = await staff(tenant, MailTopic.REFUND_DEADLINES, Language.EN);
   const { id } = await open({ initiator: RefundInitiator.MERCHANT });
   await start(id);
@@ -156,6 +156,8 @@ it('mails those who want it about a refund that the balance does not cover', asy
   expect(subject).toBe(`Refund awaits your balance: ${tenant.merchantId}`);
   expect(text).toContain('Amount: R$10.00\n\nThe refund is executed once the balance covers it.');
   expect(text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds/${id}\n`);
+  await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
+  expect((await mail(id, 2)).subject).toBe(`Approved refund canceled: ${tenant.merchantId}`);
 });
 
 it('mails those who want it about approved refunds that their verification blocks', async () => {

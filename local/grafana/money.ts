@@ -40,6 +40,9 @@ export const money = dashboard(
     chart('Longest silence of a provider about a refund', Seconds, {
       '{{environment}}': 'max by (environment) (payments_refunds_provider_silence_seconds)',
     }).description('Alert: RefundProviderSilent, in live'),
+    chart('Oldest refund at a provider', Seconds, {
+      '{{environment}}': 'max by (environment) (payments_refunds_oldest_at_provider_seconds)',
+    }).description('Alert: RefundAtProviderOld, in live'),
     chart('Refund cases overdue', Short, {
       '{{environment}} {{owner}}': 'max by (environment, owner) (payments_refunds_overdue)',
     }).description('Alert: RefundCasesOverdue, in the sandbox for the service only'),

@@ -1,5 +1,10 @@
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
-import { environmentGauge, registerMeasuredGauges } from '../../platform/process/measured-gauges.ts';
+import {
+  type EnvironmentValue,
+  environmentGauge,
+  registerEnvironmentGauge,
+  registerMeasuredGauges,
+} from '../../platform/process/measured-gauges.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 
 /** The maximum number of refunds to count in an environment. */
@@ -28,9 +33,23 @@ select environment, count(*)::int as refunds, extract(epoch from now() - min(sin
  group by environment`,
 };
 
+/** Reads one row for each environment, from their index. */
+const MEASURE_OLDEST: Statement = {
+  name: 'measure_oldest_at_provider',
+  text: `
+select environment, extract(epoch from now() - processing_started_at)::float8 as value
+  from (${ENVIRONMENTS.map(
+    (environment) => `
+    (select environment, processing_started_at from refunds.refund_case
+      where environment = '${environment}' and status = 'PROCESSING'
+      order by processing_started_at limit 1)`,
+  ).join(' union all')}) oldest`,
+};
+
 /**
  * Registers gauges of PROCESSING refunds that the provider has not reported on for PROVIDER_SILENT_AFTER, whether or not
- * it has accepted them. All processes on a database report the same values.
+ * it has accepted them, and of the oldest one, whatever the provider reports. All processes on a database report the same
+ * values.
  */
 export function registerProviderSilenceMetrics(db: CrossTenantDatabase, silentAfterMs: number): void {
   registerMeasuredGauges({
@@ -48,4 +67,9 @@ export function registerProviderSilenceMetrics(db: CrossTenantDatabase, silentAf
       ),
     ],
   });
+  registerEnvironmentGauge(
+    'payments_refunds_oldest_at_provider_seconds',
+    'How long ago the oldest refund in PROCESSING was debited, whatever the provider has reported about it, by environment; 0 without one.',
+    () => db.run<EnvironmentValue>(MEASURE_OLDEST),
+  );
 }

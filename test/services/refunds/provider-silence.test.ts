@@ -39,14 +39,23 @@ async function processing(hours: number, environment = Environment.LIVE) {
   };
 }
 
+async function sampleOf(name: string, environment: 'live' | 'test'): Promise<number> {
+  const lines = (await readMetrics()).split('\n');
+  return Number(
+    lines.find((line) => line.startsWith(`${name}{environment="${environment}"}`))?.split(' ')[1],
+  );
+}
+
 /** The refunds that are silent, and for how many hours at most. */
 async function silent(environment: 'live' | 'test'): Promise<[refunds: number, hours: number]> {
-  const lines = (await readMetrics()).split('\n');
-  const sample = (name: string) =>
-    Number(lines.find((line) => line.startsWith(`${name}{environment="${environment}"}`))?.split(' ')[1]);
-  const seconds = sample('payments_refunds_provider_silence_seconds');
-  return [sample('payments_refunds_provider_silent'), Math.round(seconds / HOUR_S)];
+  const seconds = await sampleOf('payments_refunds_provider_silence_seconds', environment);
+  const refunds = await sampleOf('payments_refunds_provider_silent', environment);
+  return [refunds, Math.round(seconds / HOUR_S)];
 }
+
+/** How many hours ago the oldest refund was debited. */
+const oldestHours = async (environment: 'live' | 'test') =>
+  Math.round((await sampleOf('payments_refunds_oldest_at_provider_seconds', environment)) / HOUR_S);
 
 const becomes = (environment: 'live' | 'test', expected: [number, number]) =>
   vi.waitFor(async () => expect(await silent(environment)).toEqual(expected), UNTIL_SCRAPED);
@@ -61,6 +70,7 @@ it('counts PROCESSING refunds by environment from the last report of the provide
   await becomes('test', [1, 40]);
   await oldest.report(ProviderOutcome.SUBMITTED);
   await becomes('live', [1, 30]);
+  expect(await oldestHours('live')).toBe(50);
   await next.report(ProviderOutcome.SUCCEEDED);
   await becomes('live', [0, 0]);
   await becomes('test', [1, 40]);
@@ -69,7 +79,10 @@ it('counts PROCESSING refunds by environment from the last report of the provide
 it('is read from an index, however many refunds there are', async () => {
   await processing(30);
   await copyRows(harness, 'refunds.refund_case', ['status', 'PROCESSING'], 2_000, { status: 'SUCCEEDED' });
-  await expectIndexesRead(harness, 'refunds.refund_case', ['refund_case_awaiting_provider'], () =>
-    silent('live'),
+  await expectIndexesRead(
+    harness,
+    'refunds.refund_case',
+    ['refund_case_awaiting_provider', 'refund_case_oldest_at_provider'],
+    () => silent('live'),
   );
 });

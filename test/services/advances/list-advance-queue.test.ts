@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  AdvanceAction as Action,
-  AdvanceService,
-} from '../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { AdvanceAction as Action } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { rpcDuration } from '../../../services/platform/process/telemetry.ts';
@@ -13,10 +9,9 @@ import { newTenant, startHarness, type TestHarness } from '../../support/harness
 import { LIST_SETTINGS } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
 import { lockWaits, openSession, sqlOf } from '../../support/sql.ts';
-import { fundsCaller } from '../funds/funds-caller.ts';
-import { advanceQueue, copyRequest } from './advance-queue.ts';
-
-const SOLD = '2020-06-20';
+import { advanceQueue } from './advance-queue.ts';
+import { SOLD } from './advances-caller.ts';
+import { copyRequest, requestsOf } from './request-rows.ts';
 
 let harness: TestHarness;
 const statements: string[] = [];
@@ -35,12 +30,9 @@ describeQueue('ListAdvanceQueue', () => advanceQueue(harness), statements, [
 
 it('says what the merchant owes, and which disputes of the covered sales cannot hold what is reserved', async () => {
   const tenant = newTenant();
-  const client = createClient(AdvanceService, harness.transports.grpc);
-  const { sell, write, deduct, block } = fundsCaller(harness.transports.grpc, tenant);
-  const { saleId } = await sell({ on: SOLD, gross: 100n });
-  const { quote } = await client.quoteAdvance(write(SOLD));
-  const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
-  const exposure = async () => (await client.listAdvanceQueue(tenant)).items[0]!.exposure;
+  const { advances, sell, write, deduct, block, request } = requestsOf(harness.transports.grpc, tenant);
+  const { saleId, advanceRequest } = await request();
+  const exposure = async () => (await advances.listAdvanceQueue(tenant)).items[0]!.exposure;
   const none = { availableAmountMinor: 0n, openDebtsAmountMinor: 0n, disputeIds: [] };
   expect(await exposure()).toMatchObject(none);
   const disputeId = randomUUID();
@@ -50,7 +42,7 @@ it('says what the merchant owes, and which disputes of the covered sales cannot 
   await sell({ on: SOLD, gross: 20n, instant: true });
   const owing = { availableAmountMinor: -50n, openDebtsAmountMinor: 70n, disputeIds: [disputeId] };
   expect(await exposure()).toMatchObject(owing);
-  await client.approveAdvance({ ...write(SOLD), advanceRequestId: advanceRequest!.id });
+  await advances.approveAdvance({ ...write(SOLD), advanceRequestId: advanceRequest.id });
   expect(await exposure()).toMatchObject(owing);
   await sqlOf(
     harness,
@@ -63,24 +55,21 @@ it('says what the merchant owes, and which disputes of the covered sales cannot 
 
 it('has the review, then the payout, as its next action until the first covered date, and none after the payout', async () => {
   const tenant = newTenant();
-  const client = createClient(AdvanceService, harness.transports.grpc);
-  const { sell, write } = fundsCaller(harness.transports.grpc, tenant);
-  await sell({ on: SOLD, gross: 100n });
-  const { quote } = await client.quoteAdvance(write(SOLD));
-  const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
-  const { id: advanceRequestId, requestedAt } = advanceRequest!;
-  const item = async () => (await client.listAdvanceQueue(tenant)).items[0];
-  const dueAt = timestampOf(startOfDay(quote!.installments[0]!.date));
+  const { advances, write, request } = requestsOf(harness.transports.grpc, tenant);
+  const { quote, advanceRequest } = await request();
+  const { id: advanceRequestId, requestedAt } = advanceRequest;
+  const item = async () => (await advances.listAdvanceQueue(tenant)).items[0];
+  const dueAt = timestampOf(startOfDay(quote.installments[0]!.date));
   const review = { advanceRequest, nextAction: Action.REVIEW, waitingSince: requestedAt, dueAt };
   expect(await item()).toMatchObject(review);
-  const approved = await client.approveAdvance({ ...write(SOLD), advanceRequestId });
+  const approved = await advances.approveAdvance({ ...write(SOLD), advanceRequestId });
   expect(await item()).toMatchObject({
     advanceRequest: approved.advanceRequest,
     nextAction: Action.RELEASE,
     waitingSince: approved.advanceRequest!.reviewedAt,
     dueAt,
   });
-  await client.releaseAdvance({ ...write(SOLD), advanceRequestId });
+  await advances.releaseAdvance({ ...write(SOLD), advanceRequestId });
   expect(await item()).toBeUndefined();
 });
 
@@ -88,25 +77,25 @@ it('asks funds once about all requests of a page', async () => {
   const one = await pendingRequest();
   const other = await pendingRequest();
   const before = await fundsCalls();
-  const { items } = await one.client.listAdvanceQueue({ pageSize: 100 });
+  const { items } = await one.advances.listAdvanceQueue({ pageSize: 100 });
   expect((await fundsCalls()) - before).toBe(1);
   const exposed = items.filter(({ exposure }) => exposure).map(({ advanceRequest }) => advanceRequest!.id);
   expect(exposed).toEqual(expect.arrayContaining([one.id, other.id]));
-  await expect(one.client.listAdvanceQueue(newTenant())).resolves.toMatchObject({ items: [] });
+  await expect(one.advances.listAdvanceQueue(newTenant())).resolves.toMatchObject({ items: [] });
   expect((await fundsCalls()) - before).toBe(1);
 });
 
 it('leaves connections to other reads while those of what merchants owe take long', async () => {
-  const { client, tenant, id: advanceRequestId } = await pendingRequest();
+  const { advances, tenant, id: advanceRequestId } = await pendingRequest();
   await copyRequest(harness, advanceRequestId, 99);
   await using session = await openSession(harness.databaseUrl);
   await session.query('begin; lock table funds.release in access exclusive mode');
   // Opens the pool's connection, so that the first poll is immediate.
   await lockWaits(harness);
-  const page = client.listAdvanceQueue({ ...tenant, pageSize: 100 });
+  const page = advances.listAdvanceQueue({ ...tenant, pageSize: 100 });
   // At once: connections that have just answered are shared with other short reads.
   await expect.poll(() => lockWaits(harness), { interval: 2 }).not.toEqual([]);
-  await client.getAdvanceRequest({ ...tenant, advanceRequestId });
+  await advances.getAdvanceRequest({ ...tenant, advanceRequestId });
   await session.query('commit');
   const { items } = await page;
   expect(items.filter(({ exposure }) => exposure)).toHaveLength(100);
@@ -115,12 +104,8 @@ it('leaves connections to other reads while those of what merchants owe take lon
 /** A request of a new merchant that awaits its review. */
 async function pendingRequest() {
   const tenant = newTenant();
-  const client = createClient(AdvanceService, harness.transports.grpc);
-  const { sell, write } = fundsCaller(harness.transports.grpc, tenant);
-  await sell({ on: SOLD, gross: 100n });
-  const { quote } = await client.quoteAdvance(write(SOLD));
-  const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
-  return { client, tenant, id: advanceRequest!.id };
+  const { advances, request } = requestsOf(harness.transports.grpc, tenant);
+  return { advances, tenant, id: (await request()).advanceRequest.id };
 }
 
 /** How many calls of FundsService this process has answered. */

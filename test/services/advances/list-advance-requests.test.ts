@@ -1,8 +1,8 @@
 import { testList } from '../../support/list-suite.ts';
 import { type ListFixture, pageOf } from '../../support/list-walk.ts';
 import { sqlOf } from '../../support/sql.ts';
-import { copyRequest } from './advance-queue.ts';
 import { advanceRequestList } from './advance-request-list.ts';
+import { copyRequest } from './request-rows.ts';
 
 const harness = testList(
   'ListAdvanceRequests',

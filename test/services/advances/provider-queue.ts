@@ -5,10 +5,9 @@ import { newTenant, type TestHarness } from '../../support/harness.ts';
 import { newestFirst, rpcPage, type Tenant } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
 import { sqlOf } from '../../support/sql.ts';
-import { fundsCaller } from '../funds/funds-caller.ts';
-import { copyRequest } from './advance-queue.ts';
+import { SOLD } from './advances-caller.ts';
+import { copyRequest, requestsOf } from './request-rows.ts';
 
-const SOLD = '2020-06-20';
 /** The time of a place in the queue, after the sale. */
 const releasedAt = (place: number) => new Date(Date.UTC(2020, 6, 1) + place);
 /** The columns of a payout that was refused once. */
@@ -76,8 +75,7 @@ export function providerQueue(harness: TestHarness): Queue {
 
 /** The payouts of a merchant. `payOut` returns the id of a released request whose payout was refused once. */
 export function payoutsOf(harness: TestHarness, tenant: Tenant) {
-  const client = createClient(AdvanceService, harness.transports.inProcess);
-  const { sell, write } = fundsCaller(harness.transports.inProcess, tenant);
+  const { advances: client, write, request } = requestsOf(harness.transports.inProcess, tenant);
   const refuse = (advanceRequestId: string) =>
     client.recordPayoutAnswer({
       ...write(SOLD),
@@ -96,14 +94,8 @@ export function payoutsOf(harness: TestHarness, tenant: Tenant) {
       advanceRequestId,
       answer: { case: 'returned', value: { providerPayoutId, reason: 'account closed' } },
     });
-  const request = async () => {
-    await sell({ on: SOLD, gross: 100n });
-    const { quote } = await client.quoteAdvance({ ...write(SOLD), maxAmountMinor: 100n });
-    const { advanceRequest } = await client.requestAdvance({ ...write(SOLD), quoteId: quote!.id });
-    return advanceRequest!.id;
-  };
   const approve = async () => {
-    const advanceRequestId = await request();
+    const { id: advanceRequestId } = (await request()).advanceRequest;
     await client.approveAdvance({ ...write(SOLD), advanceRequestId });
     return advanceRequestId;
   };

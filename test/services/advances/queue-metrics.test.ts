@@ -57,7 +57,8 @@ it('says how long the oldest request has waited for its review or, once approved
   const refuse = (advanceRequestId: string) =>
     client.refuseAdvance({ ...newWrite(tenant), advanceRequestId, reason: 'too much' });
   expect(await waiting('test')).toBe(0);
-  const [requested, approved] = [await request(), await approve()];
+  const { id: requested } = (await request()).advanceRequest;
+  const approved = await approve();
   const anHourAgo = `update advances.request set reviewed_at = now() - interval '1 hour' where id = $1`;
   await sqlOf(harness, anHourAgo, [approved]);
   // It was requested in 2020.

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DataFolder } from '../../local/data-folder.ts';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { migrate } from '../../services/platform/database/migrate.ts';
-import { newKeyRings } from '../support/secrets.ts';
 
 /** Starts a migrated PostgreSQL for a benchmark, which the stack stops. Returns the settings for services on it. */
 export async function benchDatabase(stack: AsyncDisposableStack) {

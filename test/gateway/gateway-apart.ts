@@ -1,6 +1,7 @@
 import { createClient } from '@connectrpc/connect';
 import { expect, onTestFinished } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -9,7 +10,7 @@ import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts
 import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
 import { newTenant, newWrite, testConfig } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
-import { newKeyRings, newServiceToken } from '../support/secrets.ts';
+import { newServiceToken } from '../support/secrets.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';

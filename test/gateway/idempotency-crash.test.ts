@@ -4,6 +4,7 @@ import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -13,7 +14,7 @@ import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts
 import { createTestDatabase, newTenant, newWrite, testConfig } from '../support/harness.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { type Program, startProgram } from '../support/program.ts';
-import { newKeyRings, newServiceToken } from '../support/secrets.ts';
+import { newServiceToken } from '../support/secrets.ts';
 import { lockWaits, openSession } from '../support/sql.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';

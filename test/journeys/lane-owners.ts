@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, vi } from 'vitest';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type Program, startProgram } from '../support/program.ts';
-import { newKeyRings } from '../support/secrets.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 
 /** Enough that each process owns the lanes of some of them. */

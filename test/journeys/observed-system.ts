@@ -1,11 +1,12 @@
 import type { Transport } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { expect, vi } from 'vitest';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { bearer, createTestDatabase } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type Program, startProgram } from '../support/program.ts';
-import { newKeyRings, newServiceToken } from '../support/secrets.ts';
+import { newServiceToken } from '../support/secrets.ts';
 import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 const STARTED = { timeout: 60_000 };

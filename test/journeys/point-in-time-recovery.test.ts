@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, expect, it } from 'vitest';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import {
   MerchantDecisionKind,
   ProviderOutcome,
@@ -20,7 +21,6 @@ import { newWrite, startHarness, type TestHarness } from '../support/harness.ts'
 import { startHarnessWorker } from '../support/harness-worker.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { failing, startProvider } from '../support/provider-server.ts';
-import { newKeyRings } from '../support/secrets.ts';
 import { sqlOf } from '../support/sql.ts';
 import { startTemporal, type TestTemporal } from '../support/temporal.ts';
 import { startReceiver } from '../support/tls-receiver.ts';

@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, onTestFinished, test } from 'vitest';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { Health, HealthCheckResponse_ServingStatus } from '../../proto/gen/health/v1/health_pb.js';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
@@ -11,7 +12,7 @@ import { openLink } from '../reconciliation/faulty-link.ts';
 import { bearer, createTestDatabase, newTenant } from '../support/harness.ts';
 import type { Program } from '../support/program.ts';
 import { startRuntime } from '../support/runtime-process.ts';
-import { newKeyRings, newServiceToken } from '../support/secrets.ts';
+import { newServiceToken } from '../support/secrets.ts';
 import { lockWaits, openSession, query } from '../support/sql.ts';
 
 const secrets = newKeyRings();

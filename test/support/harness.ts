@@ -7,12 +7,13 @@ import {
   createGrpcWebTransport,
 } from '@connectrpc/connect-node';
 import { inject } from 'vitest';
+import { newKeyRings } from '../../local/generated-secrets.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { type Config, readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { createServices, type Services } from '../../services/server.ts';
-import { newKeyRings, newServiceToken } from './secrets.ts';
+import { newServiceToken } from './secrets.ts';
 import { query } from './sql.ts';
 import { databaseNamed, TEMPLATE } from './template-database.ts';
 

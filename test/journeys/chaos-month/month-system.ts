@@ -5,13 +5,14 @@ import type { Transport } from '@connectrpc/connect';
 import { inject } from 'vitest';
 import { DataFolder } from '../../../local/data-folder.ts';
 import { CONNECTOR_CALLER } from '../../../local/demo/connector/demo-connector.ts';
+import { newKeyRings } from '../../../local/generated-secrets.ts';
 import { findFreePort } from '../../../local/ports.ts';
 import { startPostgres } from '../../../local/postgres/postgres-server.ts';
 import { migrate } from '../../../services/platform/database/migrate.ts';
 import { connectGrpc } from '../../../services/platform/rpc/remote-transport.ts';
 import { KillableProcess } from '../../reconciliation/killable-process.ts';
 import { postgresVictim, temporalVictim, type Victim } from '../../reconciliation/victims.ts';
-import { newKeyRings, newServiceToken } from '../../support/secrets.ts';
+import { newServiceToken } from '../../support/secrets.ts';
 import { startTemporal, type TestTemporal } from '../../support/temporal.ts';
 import { failover } from './failover.ts';
 

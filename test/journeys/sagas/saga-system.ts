@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
+import { newKeyRings } from '../../../local/generated-secrets.ts';
 import * as dailyRelease from '../../../workflows/funds/daily-release.contract.ts';
 import { startHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { type Program, startProgram } from '../../support/program.ts';
 import { startProvider } from '../../support/provider-server.ts';
-import { newKeyRings } from '../../support/secrets.ts';
 import { sqlOf } from '../../support/sql.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { testWorkflowBundles } from '../../support/temporal-namespace.ts';

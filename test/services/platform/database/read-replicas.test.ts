@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 import { createGateway } from '../../../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../../../gateway/clients.ts';
+import { newKeyRings } from '../../../../local/generated-secrets.ts';
 import { declaredServices } from '../../../../local/grants-table.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../../../local/postgres/postgres-server.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
@@ -23,7 +24,6 @@ import { postgresVictim } from '../../../reconciliation/victims.ts';
 import { startStandby } from '../../../support/base-backup.ts';
 import { newKey, newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { type Scraped, scrape } from '../../../support/scrape.ts';
-import { newKeyRing } from '../../../support/secrets.ts';
 import { query } from '../../../support/sql.ts';
 import { newUrl } from '../../webhooks/webhooks-fixture.ts';
 
@@ -61,7 +61,7 @@ beforeAll(async () => {
   stack.defer(() => replica.stop());
   const settings = {
     ...DASHBOARD_SETTINGS,
-    API_KEY_PEPPERS: newKeyRing(),
+    API_KEY_PEPPERS: newKeyRings().API_KEY_PEPPERS,
     DATABASE_REPLICA_URLS: replica.url,
     DATABASE_REPLICA_MAX_LAG: `${MAX_LAG_MS}ms`,
   };

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { newKeyRings } from '../../../../local/generated-secrets.ts';
 import { findFreePort } from '../../../../local/ports.ts';
 import type { Database } from '../../../../services/platform/database/database.ts';
 import { type PeriodicTask, PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
@@ -11,7 +12,6 @@ import { createTestDatabase, startHarness, type TestHarness } from '../../../sup
 import { openDatabase } from '../../../support/open-database.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
 import { scrape } from '../../../support/scrape.ts';
-import { newKeyRings } from '../../../support/secrets.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { expect, test, vi } from 'vitest';
+import { newKeyRings } from '../../../../local/generated-secrets.ts';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
-import { newKeyRing } from '../../../support/secrets.ts';
 import { query, sqlOf } from '../../../support/sql.ts';
 import { startReceiver } from '../../../support/tls-receiver.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
@@ -23,7 +23,7 @@ async function roleUrl(databaseUrl: string): Promise<string> {
 test('a separate process sends webhooks with a least-privilege database role', async () => {
   const settings = {
     ...loopbackSettings(),
-    WEBHOOK_SECRET_KEYS: newKeyRing(),
+    WEBHOOK_SECRET_KEYS: newKeyRings().WEBHOOK_SECRET_KEYS,
   };
   await using receiver = await startReceiver((request, response) => {
     response.writeHead(Number(request.url!.slice(1))).end();

@@ -1,15 +1,15 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { newKeyRings } from '../../../../local/generated-secrets.ts';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { AttemptFailure } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
-import { newKeyRing } from '../../../support/secrets.ts';
 import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 const SETTINGS = {
   ...loopbackSettings(),
-  WEBHOOK_SECRET_KEYS: newKeyRing(),
+  WEBHOOK_SECRET_KEYS: newKeyRings().WEBHOOK_SECRET_KEYS,
 };
 
 let webhooks: LanesFixture;

@@ -5,13 +5,14 @@ import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDashboard } from '../../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../../gateway/dashboard/dashboard-caller.ts';
+import { newKeyRings } from '../../../../../local/generated-secrets.ts';
 import { findFreePort } from '../../../../../local/ports.ts';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { remoteTransport } from '../../../../../services/platform/rpc/remote-transport.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { createTestDatabase, testConfig } from '../../../../support/harness.ts';
 import { startRuntime } from '../../../../support/runtime-process.ts';
-import { newKeyRings, newServiceToken } from '../../../../support/secrets.ts';
+import { newServiceToken } from '../../../../support/secrets.ts';
 import { signIn } from '../../dashboard-fixture.ts';
 import { SECRET } from './subscriptions-fixture.ts';
 

@@ -1,5 +1,7 @@
-import { type Logger, pino } from 'pino';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { type LogFn, type Logger, pino } from 'pino';
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client';
+import { isDatabaseFailing } from '../database/database-errors.ts';
 
 /** The metrics of this process, served at /metrics. */
 export const metrics = new Registry();
@@ -26,7 +28,8 @@ const LOG_BUFFER_BYTES = 15_360;
 const LOG_FLUSH_MS = 250;
 
 /**
- * Creates a JSON logger to standard output or a file, with credentials redacted and errors by their plain fields. Lines
+ * Creates a JSON logger to standard output or a file, with credentials redacted and errors by their plain fields; a warning
+ * that something is unavailable has the error's text as its `reason` instead, because a stack adds nothing. Lines
  * are buffered briefly and written together, because a write per request costs as much as handling it. The buffer is
  * flushed when the process exits.
  */
@@ -36,10 +39,23 @@ export function createLogger(level: string, file?: string): Logger {
       level,
       redact: ['req.headers.authorization', '*.authorization', '*.token', '*.secret', '*.key', '*.apiKey'],
       serializers: { err: errorFields, error: errorFields },
+      hooks: { logMethod: logWithReason },
     },
     file === undefined ? standardOutput() : openDestination(file),
   );
 }
+
+function logWithReason(this: Logger, given: Parameters<LogFn>, log: LogFn, level: number): void {
+  const [fields, message] = given;
+  const { err, ...others } = Object(fields) as { err?: unknown };
+  const isShort = level <= pino.levels.values.warn! && isUnavailability(err);
+  log.apply(this, isShort ? [{ ...others, reason: String(err) }, message] : given);
+}
+
+/** Whether it says that PostgreSQL or the services are unavailable. */
+const isUnavailability = (error: unknown): boolean =>
+  error instanceof Error &&
+  (isDatabaseFailing(error) || (error instanceof ConnectError && error.code === Code.Unavailable));
 
 /**
  * An error as it is logged: type, message and stack, including those of its causes, and plain fields such as a code.

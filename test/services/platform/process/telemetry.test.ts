@@ -37,6 +37,24 @@ test('an error is logged with its causes and plain fields, without descriptors',
   expect(text.length).toBeLessThan(10_000);
 });
 
+test('a warning that something is unavailable has a reason instead of a stack', async () => {
+  const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' });
+  const { lines, text } = await logged((logger) => {
+    const child = logger.child({ part: 'lanes' });
+    child.warn({ err: refused, task: 'sweep' }, 'periodic task failed');
+    child.warn({ err: new ConnectError('no services', Code.Unavailable) }, 'the relay is interrupted');
+    child.warn({ task: 'sweep' }, 'no error');
+    child.warn('no fields');
+  });
+  expect(lines).toMatchObject([
+    { part: 'lanes', task: 'sweep', reason: `Error: ${refused.message}`, msg: 'periodic task failed' },
+    { reason: 'ConnectError: [unavailable] no services', msg: 'the relay is interrupted' },
+    { task: 'sweep', msg: 'no error' },
+    { msg: 'no fields' },
+  ]);
+  expect(text).not.toContain('stack');
+});
+
 const ID = '01a22afd-cfa2-72ac-b2a8-28342589f73f';
 
 test('a workflow that ends with a failed activity is one line with the cause, and a call that fails has no stack', async () => {

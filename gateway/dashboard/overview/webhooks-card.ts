@@ -19,7 +19,10 @@ const STATES = [
   WebhookSubscriptionState.DISABLED,
 ] as const;
 
-/** The number of subscriptions by state; those that are failing count as such already before they are in ERROR. */
+/**
+ * The number of subscriptions by state; those that are failing count as such already before they are in ERROR, and those whose
+ * deliveries are paused on their own.
+ */
 export function webhooksCard(view: View, reading: Promise<readonly WebhookSubscription[]>): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const mayCreate = canCall(view, WebhookSubscriptionService.method.createWebhookSubscription);
@@ -46,13 +49,20 @@ ${form(view, { action: '/api-keys/issue', submit: t.createKey, fields })}`;
 }
 
 function counts(view: View, subscriptions: readonly WebhookSubscription[]): Html {
-  const items = STATES.map((state) => {
-    const count = subscriptions.filter((subscription) => countedAs(subscription) === state).length;
-    return count === 0
-      ? nothing
-      : html`<li><span class="figure">${view.format.number(count)}</span> ${stateBadges(view, { state })}</li>`;
+  const items = STATES.flatMap((state) => {
+    const inState = subscriptions.filter((subscription) => countedAs(subscription) === state);
+    const paused = inState.filter(({ pausedAt }) => pausedAt);
+    return [
+      countOf(view, inState.length - paused.length, { state }),
+      countOf(view, paused.length, { state, pausedAt: paused[0]?.pausedAt }),
+    ];
   });
   return html`<p class="hint">${textsFor(view, overviewTexts).webhooksHint}</p><ul class="counts">${items}</ul>`;
+}
+
+function countOf(view: View, count: number, counted: Parameters<typeof stateBadges>[1]): Html {
+  if (count === 0) return nothing;
+  return html`<li><span class="figure">${view.format.number(count)}</span> ${stateBadges(view, counted)}</li>`;
 }
 
 /** As the banner and the list of subscriptions, the card calls both failing subscriptions and those in ERROR failing. */

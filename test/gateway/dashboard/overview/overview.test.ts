@@ -92,7 +92,7 @@ describe('the banner', () => {
 });
 
 describe('the overview', () => {
-  it('counts webhooks by state, and as failing those whose last attempt failed', async () => {
+  it('counts webhooks by state, as failing those whose last attempt failed, and paused ones on their own', async () => {
     const merchant = await fixture.newMerchant();
     for (const state of ['ACTIVE', 'ACTIVE', 'PENDING', 'DISABLED'] as const)
       await merchant.subscription(state);
@@ -104,11 +104,16 @@ describe('the overview', () => {
        select merchant_id, environment, id, generation, now(), 503 from webhooks.subscription where id = $1`,
       [id],
     );
+    const paused = await merchant.subscription('ACTIVE');
+    await fixture.webhooks.subscriptions.pauseWebhookSubscription({
+      ...newWrite(merchant.tenant),
+      subscriptionId: paused.id,
+    });
     const page = await merchant.person.get(merchant.at());
     const counts = cardOf(page, 'webhooks')
       .querySelectorAll('li')
       .map(({ text }) => plain(text));
-    expect(counts).toEqual(['2 Failing', '1 Pending', '2 Active', '1 Disabled']);
+    expect(counts).toEqual(['2 Failing', '1 Pending', '2 Active', '1 Active Paused', '1 Disabled']);
     expect(linksIn(cardOf(page, 'webhooks'))).toEqual([
       merchant.at('/webhooks'),
       merchant.at('/webhooks/new'),

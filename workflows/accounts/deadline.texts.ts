@@ -52,7 +52,7 @@ export const deadlineTexts: Readonly<Record<Language, Texts>> = {
       listed,
       count,
       link,
-    }) => `Estes reembolsos aguardam a decisão da sua empresa, e o prazo está acabando.
+    }) => `${count === 1 ? 'Este reembolso aguarda' : 'Estes reembolsos aguardam'} a decisão da sua empresa, e o prazo está acabando.
 
 Empresa: ${merchant}
 
@@ -84,7 +84,7 @@ ${due ? 'Sem uma resposta até o prazo, o banco decide sem ela.' : DUE_UNKNOWN['
       listed,
       count,
       link,
-    }) => `These refunds await your decision, and the deadline is near.
+    }) => `${count === 1 ? 'This refund awaits' : 'These refunds await'} your decision, and the deadline is near.
 
 Merchant: ${merchant}
 

@@ -24,7 +24,7 @@ export const evidenceTexts = {
       EVIDENCE_TYPE_NOT_SUPPORTED: 'O arquivo não é um PDF, JPEG ou PNG.',
       EVIDENCE_INCOMPLETE: 'O arquivo está incompleto. Salve-o novamente e tente de novo.',
       EVIDENCE_LIMIT_REACHED: 'Já há 10 arquivos anexados, o máximo permitido.',
-      EVIDENCE_STORAGE_FULL: 'Os arquivos do seu sandbox já ocupam 200 MB, o máximo permitido.',
+      EVIDENCE_STORAGE_FULL: 'Os arquivos do seu ambiente de testes já ocupam 200 MB, o máximo permitido.',
       REFUND_CASE_STATE: 'Este caso já foi decidido e não aceita mais arquivos.',
       DISPUTE_CLOSED: 'Esta disputa foi encerrada e não aceita mais arquivos.',
       DISPUTE_RESPONDED: 'Esta disputa já tem uma resposta e não aceita mais arquivos.',

@@ -108,6 +108,7 @@ it('mails those who may act about refunds and disputes that are due soon, and ab
   expect(aboutDebt!.subject).toBe('Sua empresa tem um débito em aberto: Loja Aurora');
   expect(aboutDebt!.text).toMatch(/Falta: R\$\s123,00\n/);
   expect(aboutRefund!.subject).toBe('Um reembolso vence em breve: Loja Aurora');
+  expect(aboutRefund!.text).toContain('Este reembolso aguarda a decisão da sua empresa');
   expect(aboutRefund!.text).toMatch(/R\$\s49,90, decida até \d+ de /);
   expect(aboutRefund!.text).toContain(`${base}/refunds/${due.id}
 `);

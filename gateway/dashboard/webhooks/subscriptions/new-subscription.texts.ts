@@ -11,13 +11,13 @@ export const newSubscriptionTexts = {
     urlFaults: {
       MALFORMED: 'Esta não é uma URL absoluta válida.',
       NOT_HTTPS:
-        'A URL precisa usar https. Para receber webhooks do sandbox na sua máquina, use npx merchant-payments listen.',
+        'A URL precisa usar https. Para receber webhooks do ambiente de testes na sua máquina, use npx merchant-payments listen.',
       HAS_CREDENTIALS: 'A URL não pode conter usuário nem senha.',
       HAS_FRAGMENT: 'A URL não pode ter fragmento (#).',
       PORT_NOT_ALLOWED: 'Esta porta não é permitida.',
       HOST_NOT_PUBLIC:
-        'O host da URL não está na internet pública. Para receber webhooks do sandbox na sua máquina, use npx merchant-payments listen.',
-      TOO_LONG: 'A URL tem mais de 2048 caracteres.',
+        'O host da URL não está na internet pública. Para receber webhooks do ambiente de testes na sua máquina, use npx merchant-payments listen.',
+      TOO_LONG: 'A URL tem mais de 2.048 caracteres.',
     } as Readonly<Record<string, string>>,
     urlRefused: 'Esta URL não é aceita.',
     exists: 'Já existe um endpoint com esta URL.',

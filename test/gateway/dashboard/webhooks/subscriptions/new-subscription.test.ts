@@ -112,7 +112,7 @@ describe('rejects a URL like the API, with its code, and keeps the entered value
 test.each([
   [
     'http://93.184.215.14/',
-    'A URL precisa usar https. Para receber webhooks do sandbox na sua máquina, use npx merchant-payments listen. (INVALID_WEBHOOK_URL)',
+    'A URL precisa usar https. Para receber webhooks do ambiente de testes na sua máquina, use npx merchant-payments listen. (INVALID_WEBHOOK_URL)',
   ],
   ['https://93.184.215.14:22/', 'Esta porta não é permitida. (INVALID_WEBHOOK_URL)'],
   ['https://93.184.215.14/\u0000', 'Esta URL não é aceita. (INVALID_REQUEST: must be text without NUL)'],

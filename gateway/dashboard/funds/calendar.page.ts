@@ -28,7 +28,7 @@ import { amountsOf, presentKinds, sumOf } from './amounts.ts';
 import { balanceCards, balanceOf } from './balance-cards.ts';
 import { closingOf } from './closings.ts';
 import { fundsTexts } from './funds.texts.ts';
-import { isMonth, monthOf, monthShifted, weeksOf, type YearMonth } from './months.ts';
+import { monthOf, monthShifted, parseMonth, weeksOf, type YearMonth } from './months.ts';
 import { reasonOfDeduction } from './movement.components.ts';
 import { reconcileTexts } from './reconcile.texts.ts';
 import { saleIdLink } from './sale.components.ts';
@@ -48,7 +48,7 @@ export function calendarPage(pages: Pages): void {
     const t = textsFor(view, fundsTexts);
     const today = civilDateAt(new Date());
     const typed = query.month || monthOf(today);
-    const month = isMonth(typed) ? typed : undefined;
+    const month = parseMonth(typed);
     const debtPage = { pageSize: DEBTS_PER_PAGE, pageToken: query.page ?? '' };
     const [balance, calendar, debts] = await Promise.all([
       balanceOf(view),
@@ -65,7 +65,7 @@ export function calendarPage(pages: Pages): void {
       body: html`${balanceCards(view, balance)}
 <p class="row"><a class="button plain" href="${pathTo(view, '/funds/projection')}">${t.toProjection}</a> <a class="button plain" href="${pathTo(view, '/funds/sales')}">${t.toSales}</a> <a class="button plain" href="${pathTo(view, '/funds/statement')}">${textsFor(view, statementTexts).link}</a> <a class="button plain" href="${pathTo(view, '/funds/reconcile')}">${textsFor(view, reconcileTexts).link}</a></p>
 <section aria-labelledby="calendar"><h2 id="calendar">${t.calendar}</h2>
-${monthNavigation(view, calendar.month, today, typed)}
+${monthNavigation(view, calendar.month, today, month ? undefined : typed)}
 ${monthTotals(view, calendar)}
 ${monthTable(view, calendar, today)}</section>
 ${debtsSection(view, debts, disputes, debtPage.pageToken !== '')}`,
@@ -73,8 +73,8 @@ ${debtsSection(view, debts, disputes, debtPage.pageToken !== '')}`,
   });
 }
 
-/** Links to other months, and a form for any; `typed` is its value, perhaps not a month. */
-function monthNavigation(view: View, month: YearMonth, today: CivilDate, typed: string): Html {
+/** Links to other months, and a form for any; `refused` is what was typed instead of a month. */
+function monthNavigation(view: View, month: YearMonth, today: CivilDate, refused: string | undefined): Html {
   const t = textsFor(view, fundsTexts);
   const link = (rel: 'prev' | 'next', to: string | undefined) =>
     to === undefined
@@ -90,10 +90,10 @@ ${month === monthOf(today) ? nothing : html` <a href="${pathTo(view, '/funds')}"
 </nav>
 ${queryForm(view, {
   fields: inputField(
-    { name: 'month', label: t.month, fault: isMonth(typed) ? undefined : t.monthFault },
-    typed,
+    { name: 'month', label: t.month, fault: refused === undefined ? undefined : t.monthFault },
+    refused ?? month,
     // Browsers without month inputs show a text field, whose title explains the pattern.
-    html`type="month" pattern="[0-9]{4}-(0[1-9]|1[0-2])" title="${t.monthHint}"`,
+    html`type="month" pattern="[0-9]{4}-(0[1-9]|1[0-2])|(0[1-9]|1[0-2])/[0-9]{4}" title="${t.monthHint}"`,
   ),
   submit: t.show,
 })}

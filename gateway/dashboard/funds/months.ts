@@ -5,8 +5,11 @@ export type YearMonth = string;
 
 const MONTHS_PER_YEAR = 12;
 
-/** Whether a string is a month of the years 1 to 9999. */
-export const isMonth = (text: string): text is YearMonth => isCivilDate(`${text}-01`);
+/** A month of the years 1 to 9999 as it was typed, 2026-11 or 11/2026; undefined for anything else. */
+export function parseMonth(text: string): YearMonth | undefined {
+  const month = text.trim().replace(/^(\d{2})\/(\d{4})$/, '$2-$1');
+  return isCivilDate(`${month}-01`) ? month : undefined;
+}
 
 /** The month of a date. */
 export const monthOf = (date: CivilDate): YearMonth => date.slice(0, 7);

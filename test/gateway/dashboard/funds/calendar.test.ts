@@ -74,24 +74,40 @@ describe('the release calendar', () => {
   });
 
   // Browsers accept years of six digits.
-  it.each(['9999-99', '0000-01', '2026-13', '2026-1', 'x', '2026-11-01', '10000-01', '275760-09'])(
-    'says at its field that %s is not a month, and shows the current one',
-    async (month) => {
-      const { visitor, home } = await newMerchant();
-      const { status, document } = await visitor.get(`${home}?month=${month}`);
-      expect([
-        status,
-        document.querySelector('#month-fault')?.text,
-        document.querySelectorAll('td.today').length,
-      ]).toEqual([422, 'Enter a month, such as 2026-11.', 1]);
-      expect(document.querySelector('#month')?.getAttribute('value')).toBe(month);
-      const typed = (await visitor.get(home)).document.querySelector('input[type=month]')!;
-      const pattern = new RegExp(`^(?:${typed.getAttribute('pattern')})$`);
-      // A year 0 looks like one.
-      expect(pattern.test(month)).toBe(month === '0000-01');
-      expect(pattern.test('2026-01')).toBe(true);
-    },
-  );
+  it.each([
+    '9999-99',
+    '0000-01',
+    '2026-13',
+    '2026-1',
+    'x',
+    '2026-11-01',
+    '10000-01',
+    '275760-09',
+    '13/2026',
+    '1/2026',
+  ])('says at its field that %s is not a month, and shows the current one', async (month) => {
+    const { visitor, home } = await newMerchant();
+    const { status, document } = await visitor.get(`${home}?month=${month}`);
+    expect([
+      status,
+      document.querySelector('#month-fault')?.text,
+      document.querySelectorAll('td.today').length,
+    ]).toEqual([422, 'Enter a month, such as 11/2026.', 1]);
+    expect(document.querySelector('#month')?.getAttribute('value')).toBe(month);
+    const typed = (await visitor.get(home)).document.querySelector('input[type=month]')!;
+    const pattern = new RegExp(`^(?:${typed.getAttribute('pattern')})$`);
+    // A year 0 looks like one.
+    expect(pattern.test(month)).toBe(month === '0000-01');
+    expect(pattern.test('2026-01')).toBe(true);
+    expect(pattern.test('01/2026')).toBe(true);
+  });
+
+  it('takes a month as it is written in Brazil, where a browser has only a text field for it', async () => {
+    const { visitor, home } = await newMerchant();
+    const { status, document } = await visitor.get(`${home}?month=06/2020`);
+    expect([status, document.querySelector('#month')?.getAttribute('value')]).toEqual([200, '2020-06']);
+    expect(document.querySelector('a[rel=next]')?.getAttribute('href')).toBe(`${home}?month=2020-07`);
+  });
 
   it('formats amounts in Portuguese for Portuguese readers', async () => {
     const { funds, visitor, home } = await newMerchant();

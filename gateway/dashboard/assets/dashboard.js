@@ -65,14 +65,22 @@ addEventListener('pagehide', () => {
 // As long as the dashboard waits for the services.
 const SENDING_MS = 10_000;
 const sending = new Set();
+/** Shows on the buttons whether a response is awaited. */
+const showSending = () => document.documentElement.classList.toggle('sending', sending.size > 0);
 document.addEventListener('submit', (event) => {
   if (sending.has(event.target)) return event.preventDefault();
   sending.add(event.target);
-  setTimeout(() => sending.delete(event.target), SENDING_MS);
+  showSending();
+  setTimeout(() => {
+    sending.delete(event.target);
+    showSending();
+  }, SENDING_MS);
 });
 // Back in the history, the browser may show the page as it was left: its forms were answered.
 addEventListener('pageshow', ({ persisted }) => {
-  if (persisted) sending.clear();
+  if (!persisted) return;
+  sending.clear();
+  showSending();
 });
 
 for (const box of document.querySelectorAll('[data-filter]')) {

@@ -111,8 +111,12 @@ describe('an API key that was shown', () => {
       page.evaluate<boolean>(
         `!document.querySelector('main form').dispatchEvent(new SubmitEvent('submit', { bubbles: true, cancelable: true }))`,
       );
+    const looksSending = () => page.locator('html.sending').count();
+    expect(await looksSending()).toBe(0);
     expect([await isIgnored(), await isIgnored()]).toEqual([false, true]);
+    expect(await looksSending()).toBe(1);
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
+    expect(await looksSending()).toBe(0);
     expect(await isIgnored()).toBe(false);
     await context.close();
   });

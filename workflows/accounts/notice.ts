@@ -16,6 +16,7 @@ import {
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { enumName } from '../../services/platform/enum-name.ts';
 import { type TenantFields, tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
@@ -76,6 +77,7 @@ const TOPICS = {
   ADVANCE_UNPAID: MailTopic.ADVANCES,
   FUNDS_HELD: MailTopic.DEBTS,
 } as const;
+const LANGUAGES = { PT_BR: 'pt-BR', EN: 'en' } as const;
 const PAGE_SIZE = 100;
 
 /**
@@ -91,7 +93,7 @@ export async function readNotice(
   if (!subject) return undefined;
   const contact = await clients.accounts.getMerchantContact(tenant);
   const merchant = inOneLine(contact.merchantName) || input.merchantId;
-  const language = contact.language === MailLanguage.EN ? 'en' : 'pt-BR';
+  const language = LANGUAGES[input.language ?? enumName(MailLanguage, contact.language)];
   if (subject.kind === 'INVITATION') {
     const { email, createdAt } = subject.invitation;
     return { subject, happenedAt: timestampDate(createdAt!), emails: [email], language, merchant };

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import {
   type InviteMemberRequest,
   type InviteMemberResponseSchema,
+  Language,
   Role,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import * as notifyContact from '../../contracts/accounts/notify-contact.contract.ts';
@@ -45,7 +46,10 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
        returning (select name from accounts.merchant where merchant_id = :merchantId) as merchant_name`,
       { id, email, role: enumName(Role, role), now, expiresAt },
     );
-    await tx.command(notifyContact.startCommand({ ...tx.tenant, kind: 'INVITATION', subjectId: id }));
+    const language = enumName(Language, request.language || undefined);
+    await tx.command(
+      notifyContact.startCommand({ ...tx.tenant, kind: 'INVITATION', subjectId: id, language }),
+    );
     const { merchantId } = tx.tenant;
     const times = { createdAt: timestampOf(now), expiresAt: timestampOf(expiresAt) };
     return {

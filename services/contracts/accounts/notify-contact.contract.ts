@@ -46,6 +46,8 @@ export interface NotifyContactInput extends Tenant {
   readonly lastHappenedAt?: string | undefined;
   /** Until when nothing is sent (ISO 8601): a later occasion, or the quiet period of the previous run. */
   readonly quietUntil?: string | undefined;
+  /** The language of an invitation; by default that of the merchant's mail. */
+  readonly language?: 'PT_BR' | 'EN' | undefined;
 }
 
 /** Whether a notice was due, and how many addresses it was sent to. */

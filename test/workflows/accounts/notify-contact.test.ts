@@ -364,18 +364,28 @@ describe.concurrent('administrators and developers, when no contact is set', () 
 });
 
 describe.concurrent('an invited person', () => {
-  const invite = async ({ accounts, tenant }: FailingMerchant, email: string) =>
-    (await accounts.inviteMember({ ...newWrite(tenant), email, role: Role.DEVELOPER })).invitation!;
+  const invite = async ({ accounts, tenant }: FailingMerchant, email: string, language?: Language) => {
+    const invited = { email, role: Role.DEVELOPER, ...(language && { language }) };
+    return (await accounts.inviteMember({ ...newWrite(tenant), ...invited })).invitation!;
+  };
+  const ENGLISH = [
+    'Invitation to the payments dashboard',
+    'Role: Developer\n',
+    /Valid until: \w+ \d+, \d{4} at/,
+  ] as const;
+  const PORTUGUESE = [
+    'Convite para o painel de pagamentos',
+    'Papel: Desenvolvedor\n',
+    /Válido até: \d+ de /,
+  ] as const;
 
   it.each([
-    [
-      Language.EN,
-      'Invitation to the payments dashboard',
-      'Role: Developer\n',
-      /Valid until: \w+ \d+, \d{4} at/,
-    ],
-    [Language.PT_BR, 'Convite para o painel de pagamentos', 'Papel: Desenvolvedor\n', /Válido até: \d+ de /],
-  ])('gets a mail in the language of the merchant (%i)', async (language, subject, role, until) => {
+    ['', Language.EN, undefined, ENGLISH],
+    ['', Language.PT_BR, undefined, PORTUGUESE],
+    [', unless the invitation has its own', Language.PT_BR, Language.EN, ENGLISH],
+    [', unless the invitation has its own', Language.EN, Language.PT_BR, PORTUGUESE],
+  ] as const)('gets a mail in the language of the merchant%s (%i)', async (_, language, own, texts) => {
+    const [subject, role, until] = texts;
     const merchant = new FailingMerchant(harness, endpoints);
     const email = `invited-${randomUUID()}@people.example`;
     await merchant.accounts.setMerchantContact({
@@ -383,7 +393,7 @@ describe.concurrent('an invited person', () => {
       email: merchant.email,
       language,
     });
-    const { id } = await invite(merchant, email);
+    const { id } = await invite(merchant, email, own);
     const { mail, to } = await mailTo(inbox, email);
     expect([to, mail.subject]).toEqual([[email], subject]);
     expect(mail.text).toContain(merchant.tenant.merchantId);

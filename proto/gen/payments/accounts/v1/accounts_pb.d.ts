@@ -648,7 +648,7 @@ export declare type InviteMemberRequest = Message<"payments.accounts.v1.InviteMe
   role: Role;
 
   /**
-   * The language of the mail. Defaults to pt-BR.
+   * The language of the mail; by default that of the merchant's mail (SetMerchantContact), or else pt-BR.
    *
    * @generated from field: payments.accounts.v1.Language language = 6;
    */

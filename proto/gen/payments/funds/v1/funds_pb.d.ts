@@ -1431,14 +1431,14 @@ export declare type ListSaleMovementsRequest = Message<"payments.funds.v1.ListSa
   saleId: string;
 
   /**
-   * 1 to 100; 0 is 50.
+   * 1 to 100; 0 means 50.
    *
    * @generated from field: int32 page_size = 4;
    */
   pageSize: number;
 
   /**
-   * next_page_token of the previous page; at most 256 characters.
+   * The next_page_token of the previous page; at most 256 characters.
    *
    * @generated from field: string page_token = 5;
    */

@@ -402,7 +402,7 @@ export declare type ListWebhookSubscriptionsRequest = Message<"payments.webhooks
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 4;
    */
@@ -1664,7 +1664,7 @@ export declare type ListEventsRequest = Message<"payments.webhooks.v1.ListEvents
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 9;
    */
@@ -2116,7 +2116,7 @@ export declare type ListDeliveriesRequest = Message<"payments.webhooks.v1.ListDe
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 7;
    */
@@ -2887,7 +2887,7 @@ export declare type ListResendsRequest = Message<"payments.webhooks.v1.ListResen
   pageSize: number;
 
   /**
-   * next_page_token of the page before; at most 200 characters.
+   * The next_page_token of the previous page; at most 200 characters.
    *
    * @generated from field: string page_token = 5;
    */

@@ -25,7 +25,7 @@ const USAGE = `Manage merchants' API keys.
   npm run keys -- list   --merchant <id> --env live|test
 
   --scope       one of ${SCOPE_NAMES}; may be repeated
-  --expires-in  how long until the new key expires; without it, the key does not expire
+  --expires-in  how long until the new key expires; without it, the key does not expire, even if the rotated one did
   --overlap     how long the rotated key still works; default 24h, 0s revokes it immediately
   --json        print JSON
 

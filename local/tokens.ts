@@ -25,7 +25,7 @@ const USAGE = `Manage the service tokens of internal callers.
   npm run tokens -- list   [--name <caller>]
 
   --grant       a grant of docs/internal-grants.md, such as refunds:read or funds:write:test; may be repeated
-  --expires-in  how long until the new token expires; without it, the token does not expire
+  --expires-in  how long until the new token expires; without it, the token does not expire, even if the rotated one did
   --overlap     how long the rotated token still works; default 24h, 0s ends it immediately
   --json        print JSON
 

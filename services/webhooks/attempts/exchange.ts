@@ -211,13 +211,10 @@ function describeResponseHeaders(headers: IncomingHttpHeaders): string {
 const cut = (value: string) =>
   value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH - 1)}…` : value;
 
-/** A line of text that is safe to store and show. */
+/** A line of text that is safe to store and show. Header values are Latin-1, so they have no surrogates. */
 function printable(text: string): string {
   if (PRINTABLE_ASCII.test(text)) return text;
-  return text
-    .toWellFormed()
-    .replace(CONTROL_CHARACTERS, '\ufffd')
-    .replaceAll(/[\r\n]/g, ' ');
+  return text.replace(CONTROL_CHARACTERS, '\ufffd').replaceAll(/[\r\n]/g, ' ');
 }
 
 const PRINTABLE_ASCII = /^[ -~]*$/;

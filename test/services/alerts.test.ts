@@ -150,7 +150,8 @@ function expectToReadScrape(expr: string): void {
   for (const { metric, matchers } of selectorsOf(expr).filter((one) => !FOREIGN.test(one.metric))) {
     expect(names).toContain(metric);
     const samples = scraped.filter((line) => line.startsWith(`${metric}{`));
-    for (const { label, operator, value } of matchers) {
+    // Prometheus adds the job.
+    for (const { label, operator, value } of matchers.filter((each) => each.label !== 'job')) {
       const wanted = operator === '=' ? `${label}="${value}"` : `${label}="`;
       expect(
         samples.filter((line) => line.includes(wanted)),

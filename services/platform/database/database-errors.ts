@@ -50,6 +50,8 @@ const LOST_NODE = /failure on connection marked as essential|server closed the c
 const CONNECTION_STATE = /^(08|57P)/;
 /** Insufficient resources (53), a transaction that the server has ended because it froze (25P03), read-only server (25006). */
 const FAILING_STATE = /^(53|25P03|25006)/;
+/** Role or password refused (28), no such database (3D000): while processes run, as when the password is being replaced. */
+const REFUSED_STATE = /^(28|3D000)/;
 /** Transaction rollback after all retries (40), lock timeout (55P03), statement canceled by an operator or timeout (57). */
 const BUSY_STATE = /^(40|55P03|57)/;
 
@@ -60,8 +62,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
 
 /** Whether the database cannot serve any call at present, whatever its statements are. */
 export function isDatabaseFailing(error: unknown): boolean {
-  return isConnectionLost(error) || FAILING_STATE.test(sqlStateOf(error) ?? '');
+  return isConnectionLost(error) || isAccessRefused(error) || FAILING_STATE.test(sqlStateOf(error) ?? '');
 }
+
+/** Whether the server refuses the role, its password or the name of the database. */
+export const isAccessRefused = (error: unknown): boolean => REFUSED_STATE.test(sqlStateOf(error) ?? '');
 
 /** Whether the connection to the database failed or ended. */
 export function isConnectionLost(error: unknown): boolean {

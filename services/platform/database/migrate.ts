@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
 import { messageOf } from '../errors.ts';
-import { isDatabaseFailing, isLockTimeout } from './database-errors.ts';
+import { isAccessRefused, isDatabaseFailing, isLockTimeout } from './database-errors.ts';
 import { inTransaction } from './in-transaction.ts';
 import { bindNamed } from './named-sql.ts';
 import { sqlStatements } from './sql-statements.ts';
@@ -79,7 +79,8 @@ export async function migrateOnceReachable(databaseUrl: string, logger: Logger):
     try {
       return await migrate(databaseUrl);
     } catch (error) {
-      if (!isDatabaseFailing(error)) throw error;
+      // A wrong password at the start is mostly a mistake in the settings, which waiting would hide.
+      if (!isDatabaseFailing(error) || isAccessRefused(error)) throw error;
       if (!waits)
         logger.warn({ reason: messageOf(error) }, 'PostgreSQL is unavailable; the process keeps trying');
       await delay(RETRY_AFTER_MS);

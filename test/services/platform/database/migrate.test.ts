@@ -19,3 +19,9 @@ it('a process whose migration loses its connection migrates again', async () => 
   const applied = await migrateOnceReachable(databaseUrl, createLogger('silent'));
   expect(applied.length).toBeGreaterThan(10);
 });
+
+it('a process whose database does not exist ends instead of waiting for it', async () => {
+  const url = new URL(await createTestDatabase('template1'));
+  url.pathname += '_misspelled';
+  await expect(migrateOnceReachable(url.href, createLogger('silent'))).rejects.toThrow('does not exist');
+});

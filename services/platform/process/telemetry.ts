@@ -47,10 +47,17 @@ export function createLogger(level: string, file?: string): Logger {
 
 function logWithReason(this: Logger, given: Parameters<LogFn>, log: LogFn, level: number): void {
   const [fields, message] = given;
-  const { err, ...others } = Object(fields) as { err?: unknown };
-  const isShort = level <= pino.levels.values.warn! && isUnavailability(err);
-  log.apply(this, isShort ? [{ ...others, reason: String(err) }, message] : given);
+  const isShort = level <= pino.levels.values.warn! && hasError(fields) && isUnavailability(fields.err);
+  if (!isShort) {
+    log.apply(this, given);
+    return;
+  }
+  const { err, ...others } = fields;
+  log.apply(this, [{ ...others, reason: String(err) }, message]);
 }
+
+const hasError = (fields: unknown): fields is { readonly err: unknown } =>
+  typeof fields === 'object' && fields !== null && 'err' in fields;
 
 /** Whether it says that PostgreSQL or the services are unavailable. */
 const isUnavailability = (error: unknown): boolean =>

@@ -286,26 +286,6 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
-    "refund.blockers_changed.v1": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * refund.blockers_changed.v1
-         * @description Our team set or removed what blocks a case, such as a verification that is not approved.
-         */
-        post: operations["onRefundBlockersChangedV1"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "refund.deadline_approaching.v1": {
         parameters: {
             query?: never;
@@ -1403,7 +1383,7 @@ export interface components {
          * @description Name of an event type. New event types may be added at any time.
          * @enum {string}
          */
-        EventType: "payment.succeeded.v1" | "payment.failed.v1" | "refund.requested.v1" | "refund.merchant_decided.v1" | "refund.approved.v1" | "refund.review_started.v1" | "refund.blockers_changed.v1" | "refund.deadline_approaching.v1" | "refund.funding_required.v1" | "refund.processing.v1" | "refund.succeeded.v1" | "refund.failed.v1" | "refund.canceled.v1" | "refund.rejected.v1" | "dispute.opened.v1" | "dispute.responded.v1" | "dispute.closed.v1" | "dispute.reversed.v1" | "product.created.v1" | "product.updated.v1" | "product.archived.v1" | "funds.released.v1" | "funds.blocked.v1" | "funds.unblocked.v1" | "advance.requested.v1" | "advance.approved.v1" | "advance.refused.v1" | "advance.released.v1" | "advance.settled.v1";
+        EventType: "payment.succeeded.v1" | "payment.failed.v1" | "refund.requested.v1" | "refund.merchant_decided.v1" | "refund.approved.v1" | "refund.review_started.v1" | "refund.deadline_approaching.v1" | "refund.funding_required.v1" | "refund.processing.v1" | "refund.succeeded.v1" | "refund.failed.v1" | "refund.canceled.v1" | "refund.rejected.v1" | "dispute.opened.v1" | "dispute.responded.v1" | "dispute.closed.v1" | "dispute.reversed.v1" | "product.created.v1" | "product.updated.v1" | "product.archived.v1" | "funds.released.v1" | "funds.blocked.v1" | "funds.unblocked.v1" | "advance.requested.v1" | "advance.approved.v1" | "advance.refused.v1" | "advance.released.v1" | "advance.settled.v1";
         FundsBlockedV1Event: {
             /**
              * Format: uuid
@@ -2087,36 +2067,6 @@ export interface components {
              * @constant
              */
             type: "refund.approved.v1";
-            /**
-             * Format: date-time
-             * @description When the event occurred, in UTC.
-             */
-            timestamp: string;
-            /**
-             * @description The environment in which the event occurred.
-             * @enum {string}
-             */
-            environment: "live" | "test";
-            /** @description The request that caused the event; quote it to support. */
-            requestId: string;
-            /**
-             * Format: int64
-             * @description Increases with each event of the same object, which is the `id` in `data`, or for funds the `date`; use it to order events.
-             */
-            sequence: number;
-            data: components["schemas"]["RefundEventData"];
-        };
-        RefundBlockersChangedV1Event: {
-            /**
-             * Format: uuid
-             * @description The id of the event; equals `webhook-id`.
-             */
-            id: string;
-            /**
-             * @description The type of the event.
-             * @constant
-             */
-            type: "refund.blockers_changed.v1";
             /**
              * Format: date-time
              * @description When the event occurred, in UTC.
@@ -3207,35 +3157,6 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["RefundReviewStartedV1Event"];
-            };
-        };
-        responses: {
-            /** @description Received. At most 64 KiB of the response body are read, and the beginning is kept in the delivery log. */
-            "2XX": {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-        };
-    };
-    onRefundBlockersChangedV1: {
-        parameters: {
-            query?: never;
-            header: {
-                /** @description The id of the event, the same in every attempt and resend. Process each id once. */
-                "webhook-id": string;
-                /** @description The time of this attempt in Unix seconds. Reject attempts older than five minutes. */
-                "webhook-timestamp": string;
-                /** @description Standard Webhooks v1: `v1,` and the base64 HMAC-SHA256 of `{webhook-id}.{webhook-timestamp}.{body}` with the signing secret. While a secret is being rotated there is one signature per secret, separated by spaces. */
-                "webhook-signature": string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RefundBlockersChangedV1Event"];
             };
         };
         responses: {

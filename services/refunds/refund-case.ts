@@ -70,7 +70,6 @@ export type RefundEventType =
   | 'refund.merchant_decided.v1'
   | 'refund.approved.v1'
   | 'refund.review_started.v1'
-  | 'refund.blockers_changed.v1'
   | 'refund.deadline_approaching.v1'
   | 'refund.funding_required.v1'
   | 'refund.processing.v1'

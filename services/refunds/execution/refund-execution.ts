@@ -48,18 +48,14 @@ export function unblockDisputed(refundCase: RefundCase, at: Date): Change {
 /** Adds a blocker set by another team. Has no effect when it is already there. */
 export function addBlockerToCase(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
   requireNotExecuting(refundCase);
-  return announced(block(refundCase, withBlocker(refundCase.blockedBy, blocker), at));
+  return block(refundCase, withBlocker(refundCase.blockedBy, blocker), at);
 }
 
 /** Clears a blocker set by another team. Has no effect when it is not there. */
 export function clearBlockerOfCase(refundCase: RefundCase, blocker: ManualBlocker, at: Date): Change {
   requireNotExecuting(refundCase);
-  return announced(block(refundCase, withoutBlocker(refundCase.blockedBy, blocker), at));
+  return block(refundCase, withoutBlocker(refundCase.blockedBy, blocker), at);
 }
-
-/** No other event tells of a blocker that another team sets; those of disputes and the balance have their own. */
-const announced = (change: Change): Change =>
-  change === UNCHANGED ? UNCHANGED : { ...change, events: ['refund.blockers_changed.v1'] };
 
 /** Whether the balance is the only blocker of the case. */
 export function awaitsFundingOnly({ status, blockedBy }: RefundCase): boolean {

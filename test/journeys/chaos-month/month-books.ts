@@ -136,11 +136,7 @@ export function expectEventsComplete({ cases, events }: MerchantBooks): void {
     const numbers = ofObject.map(({ sequence }) => Number(sequence));
     expect(numbers, `events of ${objectId}`).toEqual(numbers.map((_, index) => index + 1));
   }
-  const notices: readonly string[] = [
-    'refund.merchant_decided.v1',
-    'refund.deadline_approaching.v1',
-    'refund.blockers_changed.v1',
-  ];
+  const notices: readonly string[] = ['refund.merchant_decided.v1', 'refund.deadline_approaching.v1'];
   for (const { id, status } of cases) {
     const types = (events.get(id) ?? []).map(({ type }) => type);
     expect(types[0], `first event of ${id}`).toBe('refund.requested.v1');

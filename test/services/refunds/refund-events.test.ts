@@ -65,19 +65,6 @@ describe('a refund case', () => {
     ]);
   });
 
-  it('tells of a blocker that another team sets or clears, once', async () => {
-    const { refunds, write, open } = refundsOf(harness);
-    const { id: refundCaseId } = await open({ initiator: RefundInitiator.MERCHANT });
-    const blocker = RefundBlocker.PAYMENT_NOT_LIVE;
-    for (const _ of [1, 2]) await refunds.addBlocker({ ...write(), refundCaseId, blocker });
-    for (const _ of [1, 2]) await refunds.clearBlocker({ ...write(), refundCaseId, blocker });
-    const published = (await eventsOf(refundCaseId)).slice(2);
-    expect(published.map(({ type, data }) => [type, data.blockedBy])).toEqual([
-      ['refund.blockers_changed.v1', ['PAYMENT_NOT_LIVE']],
-      ['refund.blockers_changed.v1', []],
-    ]);
-  });
-
   it('is published with exactly the fields of the public API, amounts exact up to the upper bound', async () => {
     const { open } = refundsOf(harness);
     const orderId = randomUUID();

@@ -16,8 +16,6 @@ export const eventTypeTexts = {
       'refund.merchant_decided.v1': 'A empresa decidiu um caso, ou o prazo venceu.',
       'refund.approved.v1': 'Um caso foi aprovado para execução.',
       'refund.review_started.v1': 'Um caso foi enviado para análise.',
-      'refund.blockers_changed.v1':
-        'Nossa equipe incluiu ou retirou uma pendência de um caso, como a de um cadastro não aprovado.',
       'refund.deadline_approaching.v1': 'O prazo da empresa para decidir está próximo.',
       'refund.funding_required.v1': 'O saldo disponível é insuficiente para um reembolso.',
       'refund.processing.v1': 'Um reembolso foi debitado e será enviado ao provedor.',

@@ -137,13 +137,6 @@ export const REFUND_EVENT_TYPES: readonly EventTypeDefinition[] = [
     { status: 'SERVICE_REVIEW', blockedBy: ['PAYMENT_DISPUTED'], merchantReviewDeadlineAt: null },
     requested,
   ),
-  refund(
-    'blockers_changed',
-    'Our team set or removed what blocks a case, such as a verification that is not approved.',
-    {
-      blockedBy: ['KYC_NOT_APPROVED'],
-    },
-  ),
   refund('deadline_approaching', 'The merchant has little time left to decide.', {}, requested),
   refund('funding_required', 'The available balance does not suffice for a refund.', {
     status: 'FUNDING_REQUIRED',

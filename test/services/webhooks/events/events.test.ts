@@ -116,7 +116,7 @@ describe('EventService', () => {
 
 describe('the catalog', () => {
   const DOMAIN = `refund.requested refund.merchant_decided refund.approved refund.review_started
-    refund.blockers_changed refund.deadline_approaching refund.funding_required refund.processing refund.succeeded refund.failed
+    refund.deadline_approaching refund.funding_required refund.processing refund.succeeded refund.failed
     refund.canceled refund.rejected dispute.opened dispute.responded dispute.closed dispute.reversed product.created product.updated product.archived
     funds.released funds.blocked funds.unblocked advance.requested advance.approved advance.refused advance.released
     advance.settled payment.succeeded payment.failed`;

@@ -4226,7 +4226,7 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Adds KYC_NOT_APPROVED, MERCHANT_NOT_ACTIVE or PAYMENT_NOT_LIVE to an open case. Has no effect when it is already
-   * there. Publishes refund.blockers_changed.v1. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED).
+   * there. FAILED_PRECONDITION (REFUND_EXECUTION_STARTED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.AddBlocker
    */
@@ -4236,8 +4236,8 @@ export declare const RefundCaseService: GenService<{
     output: typeof AddBlockerResponseSchema;
   },
   /**
-   * Clears such a blocker. Has no effect when it is not there. Publishes refund.blockers_changed.v1. A FUNDING_REQUIRED case
-   * that now only awaits the balance is executed again (workflow refund-funding-<id>).
+   * Clears such a blocker. Has no effect when it is not there. A FUNDING_REQUIRED case that now only awaits the balance
+   * is executed again (workflow refund-funding-<id>).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ClearBlocker
    */

@@ -75,6 +75,7 @@ export class Replica {
    * followed its last failover yet, because it could hold transactions that the failover has lost.
    */
   async admit(primary: Identity, { lsn, timeline }: WalPosition): Promise<void> {
+    // It may have been set back since it was last in use.
     this.#replayed = 0n;
     const { isStandby, ...own } = await identityOf(this.#pool);
     if (!isStandby) throw new Error('the server is not a standby');

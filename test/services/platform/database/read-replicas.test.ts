@@ -283,7 +283,7 @@ it('the primary answers a read that the replica cancels, and the replica stays i
   expect(await from()).toBe('replica');
 });
 
-it('a replica restored from an older backup answers no list before it has caught up', async () => {
+it('a replica restored from an older backup answers lists once it has caught up', async () => {
   const [folder, backup] = [stack.use(temporaryDataFolder()).folder, stack.use(temporaryDataFolder()).folder];
   const fromBackup = await startStandby(primary, primaryFolder, backup, { recovery_min_apply_delay: '1h' });
   await fromBackup.stop();
@@ -304,6 +304,8 @@ it('a replica restored from an older backup answers no list before it has caught
     expect(await database.readList(news)).toEqual([{ from: 'primary', news: 1 }]);
     await delay(CHECK_INTERVAL_MS);
   }
+  await query(restored.url, 'alter system set recovery_min_apply_delay = 0', 'select pg_reload_conf()');
+  await expect.poll(() => database.readList(news), SOON).toEqual([{ from: 'replica', news: 1 }]);
 }, 120_000);
 
 // The last one: it ends the primary.

@@ -133,9 +133,10 @@ export class Replica {
   }
 }
 
+/** How far a server has replayed the primary's WAL; 0 for one that is no standby. */
 async function positionOf(server: Pool | PoolClient): Promise<bigint> {
   const text = `select (pg_last_wal_replay_lsn() - '0/0')::text as lsn`;
   const statement = { text, query_timeout: POSITION_MS };
-  const { rows } = await server.query<{ lsn: string }>(statement);
-  return BigInt(rows[0]!.lsn);
+  const { rows } = await server.query<{ lsn: string | null }>(statement);
+  return BigInt(rows[0]!.lsn ?? 0);
 }

@@ -42,7 +42,10 @@ export function dataTable<Row>(
         html`<td data-label="${label}"${isFreeText ? html` class="free"` : numeric(isNumber)}${narrow ? html` data-narrow="${narrow}"` : nothing}>${cell(row)}</td>`,
     );
   const isCompact = columns.some(({ narrow }) => narrow);
-  return html`<div class="table"><table${isCompact ? html` class="compact"` : nothing}><caption>${caption}</caption><thead><tr>${head}</tr></thead>
+  // Without text there is no link that Tab could reach, and not every browser lets Tab reach what scrolls.
+  const hasOnlyNumbers = columns.every(({ isNumber }) => isNumber);
+  const focus = hasOnlyNumbers ? html` tabindex="0" role="group" aria-label="${caption}"` : nothing;
+  return html`<div class="table"${focus}><table${isCompact ? html` class="compact"` : nothing}><caption>${caption}</caption><thead><tr>${head}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${cells(row)}</tr>`)}</tbody></table></div>`;
 }
 

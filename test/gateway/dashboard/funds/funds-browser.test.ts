@@ -78,6 +78,20 @@ it('the reconciliation of a month fits windows of every width, and is accessible
   await context.close();
 });
 
+it('can be read in high contrast, charts too, and marks the current section alone', async () => {
+  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor);
+  await page.emulateMedia({ forcedColors: 'active', colorScheme: 'dark' });
+  await page.goto(`${home}/projection`);
+  const styles = `(() => {
+    const { color, backgroundColor } = getComputedStyle(document.documentElement);
+    const texts = [...document.querySelectorAll('.chart text')].map((text) => getComputedStyle(text).fill === color);
+    const marked = [...document.querySelectorAll('.sections a')].filter((link) => getComputedStyle(link).borderBottomColor !== backgroundColor);
+    return [texts.length > 0 && texts.every(Boolean), marked.map((link) => link.ariaCurrent)];
+  })()`;
+  expect(await page.evaluate(styles)).toEqual([true, ['page']]);
+  await context.close();
+});
+
 it('puts every part of a cell beside its label on a narrow screen', async () => {
   const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { width: 390 });
   const beforeLabelEnds = `[...document.querySelectorAll('td[data-label]')].flatMap((cell) => {

@@ -43,6 +43,13 @@ export const DATABASE_FAILURES: readonly DatabaseFailure[] = [
     begin: exhaustConnections,
   },
   {
+    what: 'refusing the role',
+    read: UNAVAILABLE,
+    write: UNAVAILABLE,
+    ready: [503],
+    begin: refuseRole,
+  },
+  {
     what: 'out of disk',
     read: 'SUCCEEDS',
     write: UNAVAILABLE,
@@ -120,6 +127,19 @@ async function exhaustConnections({ postgres, link }: DatabaseClients) {
   reconnect();
   return async () => {
     await Promise.all(held.map((client) => client.end()));
+  };
+}
+
+/** The role of these clients was locked, as when its password is replaced, and they have lost their connections. */
+async function refuseRole({ postgres }: DatabaseClients) {
+  const client = new Client({ connectionString: postgres.url });
+  await client.connect();
+  await client.query('alter role current_user nologin');
+  const others = `pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
+  await client.query(`select pg_terminate_backend(pid) from ${others}`);
+  return async () => {
+    await client.query('alter role current_user login');
+    await client.end();
   };
 }
 

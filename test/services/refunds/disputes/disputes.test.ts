@@ -362,8 +362,9 @@ describe('disputes', () => {
         racing.push(calls[name]());
         await expect.poll(() => lockWaits(harness), { interval: 20 }).toHaveLength(racing.length);
       }
+      const settled = Promise.allSettled(racing);
       await session.end();
-      const [, late] = await Promise.allSettled(racing);
+      const [, late] = await settled;
       const { dispute } = await refunds.getDispute({ ...tenant, disputeId });
       expect(dispute!.outcome).toBe(DisputeOutcome.WON);
       expect(dispute!.response?.text).toBe(first === 'closeDispute' ? undefined : 'delivered');

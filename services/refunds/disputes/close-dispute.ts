@@ -39,8 +39,9 @@ export async function closeDispute(
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
-    const disputed = await disputedPaymentOf(tx, payment, { dispute, outcome, saleAmountMinor });
-    const ended = endDispute(dispute, { outcome, amountMinor: request.amountMinor }, disputed, at);
+    const end = { outcome, amountMinor: request.amountMinor } as const;
+    const disputed = await disputedPaymentOf(tx, payment, { dispute, ...end, saleAmountMinor });
+    const ended = endDispute(dispute, end, disputed, at);
     Object.assign(dispute, ended);
     const lostMinor = ended.lostMinor === null ? null : String(ended.lostMinor);
     tx.logStep('a dispute was closed', { disputeId: dispute.id, outcome: ended.outcome, lostMinor });
@@ -59,17 +60,19 @@ export async function closeDispute(
 }
 
 /**
- * The captured amount of the sale, if the dispute is lost without an amount; otherwise null, also if it is not known.
+ * The captured amount of the dispute's sale or, without one, of its payment's, if the dispute is lost without an amount;
+ * otherwise null, also if it is not known.
  */
 async function lostSaleAmount(
   sales: SaleReads,
   request: CloseDisputeRequest,
   context: HandlerContext,
 ): Promise<bigint | null> {
-  if (request.outcome !== DisputeOutcome.LOST) return null;
+  if (request.outcome !== DisputeOutcome.LOST || request.amountMinor !== undefined) return null;
   const { merchantId, environment, disputeId: id } = request;
   const dispute = await sales.database.readOne(selectDispute({ ...tenantOf(request), id }));
-  if (!dispute?.sale_id || dispute.amount_minor !== null) return null;
-  const { sale_id: saleId, payment_intent_id: paymentIntentId } = dispute;
-  return saleAmountOf(sales, { merchantId, environment, saleId, paymentIntentId }, context);
+  if (!dispute || dispute.amount_minor !== null) return null;
+  const { sale_id, payment_intent_id: paymentIntentId } = dispute;
+  const named = sale_id === null ? {} : { saleId: sale_id };
+  return saleAmountOf(sales, { merchantId, environment, paymentIntentId, ...named }, context);
 }

@@ -18,7 +18,9 @@ import {
 interface Closing {
   readonly dispute: DisputeRow;
   readonly outcome: DisputeOutcome;
-  /** What was captured of the dispute's sale, in centavos; null if it is not known. */
+  /** The amount that the dispute gets at its end, if any. */
+  readonly amountMinor: bigint | undefined;
+  /** What was captured of the dispute's sale or, without one, of its payment's, in centavos; null if it is not known. */
   readonly saleAmountMinor: bigint | null;
 }
 
@@ -26,19 +28,20 @@ interface Closing {
 export async function disputedPaymentOf(
   tx: TenantTransaction,
   payment: PaymentRow,
-  { dispute, outcome, saleAmountMinor }: Closing,
+  { dispute, outcome, amountMinor, saleAmountMinor }: Closing,
 ): Promise<DisputedPayment> {
   const { id, paidAmountMinor } = payment;
-  const isLostWithoutAmount = outcome === 'LOST' && dispute.amountMinor === null;
-  const unpaidOfSaleMinor =
-    isLostWithoutAmount && paidAmountMinor === null
-      ? await unpaidOfSale(tx, id, dispute.saleId, saleAmountMinor)
-      : null;
-  const paidAtMostMinor = paidAmountMinor ?? unpaidOfSaleMinor;
   const { refundedMinor, processingMinor, disputes } = await paymentUseOf(tx, id);
   const lost = disputes.filter(isLost);
+  const saleId = heldSaleOf(payment, lost);
+  const isLostWithoutAmount = outcome === 'LOST' && dispute.amountMinor === null && amountMinor === undefined;
+  const unpaidOfSaleMinor =
+    isLostWithoutAmount && paidAmountMinor === null
+      ? await unpaidOfSale(tx, id, dispute.saleId ?? saleId, saleAmountMinor)
+      : null;
+  const paidAtMostMinor = paidAmountMinor ?? unpaidOfSaleMinor;
   return {
-    saleId: heldSaleOf(payment, lost),
+    saleId,
     paidAmountMinor,
     undisputedMinor: paidAtMostMinor === null ? null : undisputedMinor(paidAtMostMinor, lost),
     refundedMinor: refundedMinor + processingMinor,

@@ -99,3 +99,16 @@ it('a dispute without an amount, of a payment of which nothing is known, takes n
   await alone.record(100n);
   expect((await alone.lose(randomUUID())).lostAmountMinor).toBeUndefined();
 });
+
+it('a dispute that named no sale takes no more than others have not paid of the sale that its payment got since', async () => {
+  const { record, refund, refunds, write, saleId } = merchant();
+  const [other, unknown] = [randomUUID(), randomUUID()];
+  await refund(other, 1n, 40n);
+  const [unnamed, named] = [randomUUID(), randomUUID()];
+  await refunds.openDispute({ ...write(), disputeId: unnamed, paymentIntentId: unknown });
+  await refunds.openDispute({ ...write(), disputeId: named, paymentIntentId: unknown, saleId });
+  const close = () => refunds.closeDispute({ ...write(), disputeId: unnamed, outcome: DisputeOutcome.LOST });
+  await expectRefusal(close(), Code.FailedPrecondition, 'SALE_NOT_RECORDED');
+  await record(100n);
+  expect((await close()).dispute).toMatchObject({ saleId, lostAmountMinor: 60n });
+});

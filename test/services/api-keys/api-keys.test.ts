@@ -128,6 +128,28 @@ describe('ApiKeyService', () => {
     await new Promise((resolve) => setTimeout(resolve, 250));
     expect(await lastUsedAt()).toEqual(first);
   });
+
+  it('keeps a later use that another process has recorded first', async () => {
+    const [tenant, other] = [newTenant(), newTenant()];
+    const { apiKey, key } = await issue(tenant);
+    const { key: otherKey } = await issue(other);
+    await Promise.all([authenticate(key, tenant.environment), authenticate(otherKey, other.environment)]);
+    const later = new Date(Date.now() + 60_000);
+    await sqlOf(harness, 'update api_keys.api_key set last_used_at = $2 where id = $1', [apiKey!.id, later]);
+    const lastUsedAt = async (of: Tenant) => (await client().listApiKeys(of)).apiKeys[0]!.lastUsedAt;
+    // The same statement writes the uses of both keys.
+    await expect.poll(() => lastUsedAt(other)).toBeDefined();
+    expect(await lastUsedAt(tenant)).toEqual(timestampFromDate(later));
+  });
+
+  it('keeps the time of the first revocation', async () => {
+    const tenant = newTenant();
+    const { apiKey } = await issue(tenant);
+    const revoke = () => client().revokeApiKey({ ...newWrite(tenant), apiKeyId: apiKey!.id });
+    const first = await revoke();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect((await revoke()).apiKey!.revokedAt).toEqual(first.apiKey!.revokedAt);
+  });
 });
 
 describe('a key in the database', () => {

@@ -200,16 +200,23 @@ test('a demotion between two transactions of a write refuses the second', async 
   expect(await merchant.isWritten()).toBe(false);
 });
 
-test('a file is refused after a demotion during its upload', async () => {
-  const { tenant, ana } = await newMerchant('AddEvidence');
+const expire = ({ accountId }: Person) =>
+  sqlOf(harness, 'update platform.session set expires_at = now() where account_id = $1', [accountId]);
+
+test.each([
+  ['a demotion', 'ROLE_MISSING', ENDINGS['a demotion'][1]],
+  ['the expiry of its session', 'SESSION_EXPIRED', ({ ana }: Merchant) => expire(ana)],
+] as const)('a file is refused after %s during its upload', async (_, reason, end) => {
+  const merchant = await newMerchant('AddEvidence');
+  const { tenant, ana } = merchant;
   const { refunds, write, open } = refundsOf(harness, 'inProcess', tenant);
   const { id: refundCaseId } = await open();
   const file = async function* () {
     yield { ...write(), refundCaseId, fileName: 'photo' };
-    await fixture().change(tenant, ana.accountId, Role.VIEWER);
+    await end(merchant);
     yield { chunk: new Uint8Array(aPdf()) };
   };
   const added = refunds.addEvidence(file(), { headers: ana.headers }).catch(errorInfoOf);
-  expect(await added).toMatchObject({ reason: 'ROLE_MISSING' });
+  expect(await added).toMatchObject({ reason });
   expect((await refunds.listEvidence({ ...tenant, refundCaseId })).evidence).toEqual([]);
 });

@@ -199,7 +199,7 @@ describe('a person', () => {
     await expect(client.removeMember(other, { headers })).rejects.toMatchObject({
       code: Code.PermissionDenied,
     });
-    await client.removeMember({ ...write(tenant), accountId }, { headers });
+    await client.removeMember({ ...write(tenant), accountId: accountId.toUpperCase() }, { headers });
     const again = client.removeMember({ ...write(tenant), accountId }, { headers });
     await expect(again).rejects.toMatchObject({ code: Code.NotFound });
   });

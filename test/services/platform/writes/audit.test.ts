@@ -259,6 +259,21 @@ describe.each(Object.entries(ways))('the audit trail %s', (_, { caller, acting, 
     const again = newWrite(pause);
     await subscriptions.pauseWebhookSubscription(again);
     expect(await entriesOf(tenant)).toMatchObject([made, one, one]);
+    // A day later the key has no record any more, so the same call is another one.
+    await sqlOf(harness, `select platform.ensure_audit_partitions(now() - interval '2 days', now())`);
+    await sqlOf(
+      harness,
+      `with record as (
+         update platform.idempotency_record set created_at = now() - interval '25 hours' where key = $1
+       ), last as (
+         select id from platform.audit_entry where merchant_id = $2 order by id desc limit 1
+       )
+       update platform.audit_entry e set id = platform.first_id(now() - interval '25 hours')
+         from last where merchant_id = $2 and e.id = last.id`,
+      [again.idempotencyKey, tenant.merchantId],
+    );
+    await subscriptions.pauseWebhookSubscription(again);
+    expect(await entriesOf(tenant)).toHaveLength(4);
   });
 
   it('stores a request unchanged, without tenant and key, and of a published event no data', async () => {

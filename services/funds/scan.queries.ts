@@ -72,8 +72,10 @@ interface SourceDeductionReadRow extends SourceReadRow {
   sale_rest_minor: bigint | null;
 }
 
+/** Distinct before it is limited to a page: a shorter page would look like the last one. */
 const lostBlocks = db
   .selectFrom('funds.block')
+  .distinct()
   .where('reason', '=', sql.lit('HOLD_OR_DISPUTE'))
   .where('outcome', '=', sql.lit('CONSUMED'))
   .select(['merchant_id', 'environment', 'source_id']);

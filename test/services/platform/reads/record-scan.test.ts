@@ -31,6 +31,10 @@ beforeAll(async () => {
       from generate_series(1, $3) n`;
   await sqlOf(harness, block, [live.merchantId, 'COMPLIANCE_HOLD', RECORDS]);
   await sqlOf(harness, block, [live.merchantId, 'KYC_PENDING', 1]);
+  const lost = `insert into funds.block
+    select $1, 'live', gen_random_uuid(), gen_random_uuid(), 'HOLD_OR_DISPUTE', md5((n % 551)::text)::uuid, n, now(), now(),
+           'CONSUMED' from generate_series(1, $2) n`;
+  await sqlOf(harness, lost, [live.merchantId, RECORDS]);
 });
 afterAll(() => harness.close());
 
@@ -92,6 +96,14 @@ describe('a scan', () => {
     expect(pages.flatMap(({ blocks }) => blocks)).toHaveLength(RECORDS);
     expect(pages.length).toBeGreaterThan(1);
     expect(sources.reduce((count, { size }) => count + size, 0)).toBe(551);
+  });
+
+  it('of deductions reads every source, also if several of its blocks were lost', async () => {
+    const client = createClient(FundsService, harness.transports.inProcess);
+    const pages = await readAll((position) => client.scanDeductions(position));
+    const sources = pages.flatMap(({ deductions }) => deductions.map(({ sourceId }) => sourceId));
+    expect(sources).toHaveLength(551);
+    expect(sources).toEqual([...new Set(sources)].sort());
   });
 
   it('of all merchants requires the grant operations', async () => {

@@ -67,7 +67,9 @@ const MAX_REASONS_LENGTH = 1_000;
 /** The reasons for a source so far and one more, each once. */
 function reasonsOf(earlier: string | null, reason: string | undefined): string | null {
   if (earlier === null || reason === undefined) return earlier ?? reason ?? null;
-  if (earlier.split(REASON_SEPARATOR).includes(reason)) return earlier;
+  // A reason may contain the separator itself.
+  const separated = (text: string) => `${REASON_SEPARATOR}${text}${REASON_SEPARATOR}`;
+  if (separated(earlier).includes(separated(reason))) return earlier;
   const all = `${earlier}${REASON_SEPARATOR}${reason}`;
   return all.length <= MAX_REASONS_LENGTH ? all : earlier;
 }

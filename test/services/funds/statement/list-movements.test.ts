@@ -107,6 +107,17 @@ it('names the cause of each change of the balances, on the date on which it took
   await expectStatement(caller);
 });
 
+it('keeps each reason of a raised deduction once, also one with a semicolon', async () => {
+  const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
+  const sourceId = randomUUID();
+  let amountMinor = 0n;
+  for (const reason of ['Fee; July', 'Fee; July', 'July', 'Fee; July']) {
+    amountMinor += 10n;
+    await client.applyDeduction({ ...write(), sourceId, amountMinor, raise: true, reason });
+  }
+  expect(await client.getDeduction({ ...tenant, sourceId })).toMatchObject({ reason: 'Fee; July' });
+});
+
 it('returns the reason of a deduction with all that it moves and with its debt, to its merchant only', async () => {
   const caller = fundsCaller(harness.transports.inProcess);
   const { client, tenant, write } = caller;

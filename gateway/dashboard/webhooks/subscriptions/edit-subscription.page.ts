@@ -24,8 +24,15 @@ const SPEC = {
   section: 'webhooks',
   refusals: subscriptionTexts,
 } as const;
-/** `etag`: of the subscription as the form showed it. Saving fails if the subscription has changed since. */
-const EditForm = Type.Object({ ...SubscriptionForm.properties, etag: Type.String({ maxLength: 100 }) });
+/**
+ * `etag`: of the subscription as the form showed it. Saving fails if the subscription has changed since. `shown_url`: its URL
+ * then.
+ */
+const EditForm = Type.Object({
+  ...SubscriptionForm.properties,
+  etag: Type.String({ maxLength: 100 }),
+  shown_url: Type.Optional(Type.String({ maxLength: 20_000 })),
+});
 
 /** Changes the URL, description and event types of a subscription. */
 export function editSubscriptionPages(pages: Pages): void {
@@ -42,28 +49,28 @@ export function editSubscriptionPages(pages: Pages): void {
       subscription,
       catalog,
       typed: { url, description, chosen, every: false },
-      etag,
+      shown: { etag, url },
     });
   });
 
   pages.action({ ...SPEC, form: EditForm }, async (view, { params, form, key }) => {
     const [subscription, catalog] = await read(view, params.subscriptionId!);
     const { typed, names } = typedOf(form, catalog);
-    const { etag } = form;
-    const reject = (fault: CreationFault) => editPage(view, { subscription, catalog, typed, etag, fault });
+    const shown = { etag: form.etag, url: form.shown_url };
+    const reject = (fault: CreationFault) => editPage(view, { subscription, catalog, typed, shown, fault });
     const incomplete = incompleteFault(view, typed.url, names);
     if (incomplete) return reject(incomplete);
     try {
       const { id: subscriptionId } = subscription;
-      const request = { subscriptionId, idempotencyKey: key, etag };
-      const changes = changesOf(subscription, typed, names);
+      const request = { subscriptionId, idempotencyKey: key, etag: form.etag };
+      const changes = changesOf(shown, typed, names);
       await view.clients.webhookSubscriptions.updateWebhookSubscription({ ...request, ...changes });
       return { redirect: `/webhooks/${subscription.id}`, notice: 'updated' };
     } catch (error) {
       if (reasonOf(error) === 'WEBHOOK_SUBSCRIPTION_CHANGED') {
         const [current] = await read(view, params.subscriptionId!);
-        const shown = { subscription: current, etag: current.etag };
-        return { ...editPage(view, { ...shown, catalog, typed, isConflict: true }), status: CONFLICT };
+        const again = { subscription: current, catalog, typed, shown: current, isConflict: true };
+        return { ...editPage(view, again), status: CONFLICT };
       }
       const fault = creationFault(view, error, typed.url);
       if (!fault) throw error;
@@ -72,31 +79,39 @@ export function editSubscriptionPages(pages: Pages): void {
   });
 }
 
-/** Leaves out an unchanged URL, which would be checked by DNS again. */
-const changesOf = (
-  subscription: WebhookSubscription,
-  { url, description }: Typed,
-  names: readonly string[],
-) => ({
-  ...(url === subscription.url ? {} : { url }),
+/**
+ * Leaves out an unchanged URL, which would be checked by DNS again. Depends on the form alone, so that one that is sent again is
+ * the same request.
+ */
+const changesOf = (shown: Shown, { url, description }: Typed, names: readonly string[]) => ({
+  ...(url === shown.url ? {} : { url }),
   description,
   eventTypes: [...names],
 });
+
+/** What the person has seen of the subscription. */
+interface Shown {
+  readonly etag: string;
+  readonly url: string | undefined;
+}
 
 interface Edit {
   readonly subscription: WebhookSubscription;
   readonly catalog: readonly EventType[];
   readonly typed: Typed;
-  /** The etag of the subscription whose values the person has seen. */
-  readonly etag: string;
+  readonly shown: Shown;
   readonly fault?: CreationFault;
   /** Whether somebody has changed it since the form was opened. */
   readonly isConflict?: boolean;
 }
 
-function editPage(view: View, { subscription, catalog, typed, etag, fault, isConflict = false }: Edit): Page {
+function editPage(
+  view: View,
+  { subscription, catalog, typed, shown, fault, isConflict = false }: Edit,
+): Page {
   const t = textsFor(view, editSubscriptionTexts);
-  const fields = html`${hiddenFields({ etag })}
+  const { etag, url = '' } = shown;
+  const fields = html`${hiddenFields({ etag, shown_url: url })}
 ${subscriptionFields(view, catalog, typed, fault)}
 <ul class="hint">${t.hints.map((hint) => html`<li>${hint}</li>`)}</ul>`;
   const { id } = subscription;

@@ -61,9 +61,10 @@ const importKey = (key: Uint8Array<ArrayBuffer>) =>
 /** The keys of the secrets. An empty key is refused: anybody could sign with it. */
 function keysOf(secrets: string | readonly string[]): Uint8Array<ArrayBuffer>[] {
   const keys = [secrets].flat().map((secret) => {
-    const key =
-      typeof secret === 'string' && secret.startsWith(PREFIX) && decoded(secret.slice(PREFIX.length));
-    if (!key || key.length === 0) throw new TypeError(`a signing secret must start with ${PREFIX}`);
+    if (typeof secret !== 'string' || !secret.startsWith(PREFIX))
+      throw new TypeError(`a signing secret must start with ${PREFIX}`);
+    const key = decoded(secret.slice(PREFIX.length));
+    if (!key || key.length === 0) throw new TypeError(`a signing secret must have base64 after ${PREFIX}`);
     return key;
   });
   if (keys.length === 0) throw new TypeError('no signing secret was given');

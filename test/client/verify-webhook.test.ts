@@ -51,6 +51,8 @@ describe('throws a TypeError for misuse', () => {
     ['a body that was parsed', event, current, 'raw text or bytes'],
     ['no secret', body, [], 'no signing secret'],
     ['a missing secret among others', body, [former, undefined], 'must start with whsec_'],
+    ['a secret that was cut off', body, 'whsec_', 'must have base64 after whsec_'],
+    ['a secret with a character that is not base64', body, `${current}!`, 'must have base64 after whsec_'],
   ])('%s', async (_what, given, secrets, message) => {
     const verified = verifyWebhook(given as string, signed(), secrets as string[]);
     await expect(verified).rejects.toThrow(TypeError);

@@ -7,6 +7,7 @@ export interface ChannelSettings {
   readonly apiKey: string;
 }
 
+const NO_CONTENT = 204;
 const RESPONSE_WITHIN_MS = 15_000;
 /** Longer than the sandbox ever stays silent: it sends something every 15 seconds. */
 const SILENT_FOR_MS = 40_000;
@@ -20,8 +21,11 @@ export class Channel {
   }
 
   /** Posts JSON. Returns the JSON of the response, or undefined if it is empty. */
-  async post(path: string, body: object): Promise<unknown> {
-    const response = await this.#request('POST', path, body, AbortSignal.timeout(RESPONSE_WITHIN_MS));
+  async post(path: string, body: object, signal?: AbortSignal): Promise<unknown> {
+    const timeout = AbortSignal.timeout(RESPONSE_WITHIN_MS);
+    const until = signal ? AbortSignal.any([signal, timeout]) : timeout;
+    const response = await this.#request('POST', path, body, until);
+    if (response.status !== NO_CONTENT) this.#requireType(response, 'application/json');
     const text = await response.text().catch((error: unknown) => {
       throw this.#unreachable(error);
     });
@@ -38,6 +42,7 @@ export class Channel {
     const watchdog = setTimeout(() => silent.abort(), SILENT_FOR_MS);
     try {
       const response = await this.#request(method, path, body, AbortSignal.any([signal, silent.signal]));
+      this.#requireType(response, 'text/event-stream');
       yield* this.#messagesOf(response, () => watchdog.refresh());
     } finally {
       clearTimeout(watchdog);
@@ -88,16 +93,24 @@ export class Channel {
     });
   }
 
+  /** Other servers may answer every request with a page. */
+  #requireType(response: Response, type: string): void {
+    if (!response.headers.get('content-type')?.startsWith(type)) throw this.#notTheSandbox(response);
+  }
+
+  #notTheSandbox({ status }: Response): CommandFailure {
+    const { origin } = this.#settings.baseUrl;
+    return new CommandFailure(
+      `${origin} answered ${status}: it is not the sandbox of the Merchant Payments API. Set --base-url to the sandbox's address.`,
+      { isTemporary: status >= 500 },
+    );
+  }
+
   /** The failure of an unsuccessful response, with the API's explanation. */
   async #refusal(response: Response): Promise<CommandFailure> {
     const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
-    const { origin } = this.#settings.baseUrl;
-    if (problem?.code === 'ROUTE_NOT_FOUND' || problem?.code === undefined) {
-      return new CommandFailure(
-        `${origin} answered ${response.status}: it is not the sandbox of the Merchant Payments API. Set --base-url to the sandbox's address.`,
-        { isTemporary: response.status >= 500 },
-      );
-    }
+    if (problem?.code === 'ROUTE_NOT_FOUND' || problem?.code === undefined)
+      return this.#notTheSandbox(response);
     const isTemporary = response.status >= 500 || response.status === 429 || response.status === 409;
     return new CommandFailure(
       `${inTypedWords(problem.detail ?? '')} (${problem.code}, request ${problem.requestId})`,

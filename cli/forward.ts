@@ -45,13 +45,13 @@ const FAILURES: Readonly<Record<string, ForwardFailure>> = {
 
 /**
  * Sends a delivery to the local server, as an endpoint on the internet would receive it: a redirect is not followed, and
- * the response has to be complete within 15 seconds. Never rejects.
+ * the response has to be complete within 15 seconds, or until the signal is aborted. Never rejects.
  */
-export async function forward(url: URL, { headers, body }: Delivery): Promise<Outcome> {
+export async function forward(url: URL, { headers, body }: Delivery, signal: AbortSignal): Promise<Outcome> {
   const startedMs = performance.now();
   const timing = () => ({ latencyMs: Math.round(performance.now() - startedMs) });
   try {
-    const answer = await post(url, headers, Buffer.from(body));
+    const answer = await post(url, headers, Buffer.from(body), signal);
     return { ...answer, ...timing() };
   } catch (error) {
     return { failure: failureOf(error), ...timing() };
@@ -62,9 +62,10 @@ function post(
   url: URL,
   headers: Readonly<Record<string, string>>,
   body: Buffer,
+  stopped: AbortSignal,
 ): Promise<{ status: number; response: string }> {
   const request = url.protocol === 'https:' ? requestHttps : requestHttp;
-  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = AbortSignal.any([stopped, AbortSignal.timeout(TIMEOUT_MS)]);
   return new Promise((resolve, reject) => {
     // A connection per delivery: a server that restarts between two would have closed a shared one.
     const outgoing = request(url, { method: 'POST', headers, signal, agent: false }, (incoming) => {

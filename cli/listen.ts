@@ -66,12 +66,13 @@ async function deliver(
   listenerId: string,
   delivery: Delivery,
 ): Promise<void> {
-  const outcome = await forward(forwardTo, delivery);
+  const outcome = await forward(forwardTo, delivery, signal);
+  if (signal.aborted) return;
   print(lineOf(delivery, outcome));
   const path = `/cli/v1/listeners/${listenerId}/deliveries/${delivery.deliveryId}`;
   for (let left = REPORT_TRIES - 1; !signal.aborted; left -= 1) {
     try {
-      await channel.post(path, outcome);
+      await channel.post(path, outcome, signal);
       return;
     } catch (error) {
       const isTemporary = error instanceof CommandFailure && error.isTemporary;

@@ -33,7 +33,7 @@ const OPTIONS = {
 const print = (line: string) => console.log(line);
 const warn = (line: string) => console.error(line);
 
-async function run(signal: AbortSignal): Promise<void> {
+async function run(): Promise<void> {
   const { values, positionals } = parseCommand();
   const [command, ...names] = positionals;
   if (values.help || command === undefined) return print(USAGE);
@@ -50,14 +50,15 @@ async function run(signal: AbortSignal): Promise<void> {
       );
     case 'listen 0': {
       const forwardTo = forwardUrlOf(values['forward-to']);
-      return listen(channel(), { forwardTo, eventTypes, signal, print });
+      return listen(channel(), { forwardTo, eventTypes, signal: interruption(), print });
     }
     case 'trigger 1':
       return trigger(channel(), names[0]!);
     case 'resend 1':
       return resend(channel(), names[0]!);
     case 'events 1':
-      if (names[0] === 'tail') return tailEvents(channel(), { eventTypes, signal, print, warn });
+      if (names[0] === 'tail')
+        return tailEvents(channel(), { eventTypes, signal: interruption(), print, warn });
   }
   throw new CommandFailure(`Unknown command: ${positionals.join(' ')}\n\n${USAGE}`);
 }
@@ -82,10 +83,15 @@ async function resend(channel: Channel, eventId: string): Promise<void> {
   print(`Sent ${eventId} again to ${listenerCount === 1 ? '1 listener' : `${listenerCount} listeners`}.`);
 }
 
-const interrupted = new AbortController();
-for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupted.abort());
+/** Aborted when the user stops a command that runs until then. The others end at once. */
+function interruption(): AbortSignal {
+  const interrupted = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => interrupted.abort());
+  return interrupted.signal;
+}
+
 try {
-  await run(interrupted.signal);
+  await run();
 } catch (error) {
   if (!(error instanceof CommandFailure)) throw error;
   warn(error.message);

@@ -211,6 +211,34 @@ test('a refused command explains why, and exits', async () => {
   );
 });
 
+test('a server that answers every request with a page is not taken for the sandbox', async () => {
+  const local = await startLocalServer();
+  local.respond = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Hi');
+  const port = Number(new URL(local.url).port);
+  const listen = ['listen', '--forward-to', 'http://localhost:3000/'];
+  for (const args of [listen, ['events', 'tail'], ['trigger', 'refund.requested.v1']]) {
+    const { exitCode, output } = await run(args, 'mpk_test_a', port);
+    expect([exitCode, output]).toEqual([
+      1,
+      expect.stringMatching(/^http\S+ answered 200: it is not the sandbox/),
+    ]);
+  }
+});
+
+test('Ctrl-C ends it at once, also while a server does not answer', async () => {
+  const { key, tenant } = await newDeveloper();
+  const local = await startLocalServer();
+  local.respond = () => undefined;
+  const listening = await startListening(key, local.url);
+  await webhooks.publish(tenant);
+  const triggering = start(['trigger', 'refund.requested.v1'], key, Number(new URL(local.url).port));
+  await expect.poll(() => local.received.length).toBe(2);
+  const before = performance.now();
+  for (const { child } of [listening, triggering]) child.kill('SIGINT');
+  await Promise.all([listening.ended, triggering.ended]);
+  expect(performance.now() - before).toBeLessThan(5_000);
+});
+
 /** A sandbox that calls the services over gRPC, as one in its own process, and can be started again on its port. */
 async function startSandbox(port = 0) {
   const { config, transports } = gateways.harness;

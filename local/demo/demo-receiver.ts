@@ -63,11 +63,17 @@ export async function startDemoReceiver(options: DemoReceiverOptions): Promise<D
   const { port: actualPort } = ipv4Server.address() as AddressInfo;
   const ipv6Server = await listenOnIpv6(newServer(), actualPort);
   const servers = ipv6Server ? [ipv4Server, ipv6Server] : [ipv4Server];
-  const renewal = setInterval(async () => {
+  const renew = async () => {
     const renewed = await loadDemoCertificate(folder);
     for (const server of servers) {
       server.setSecureContext({ cert: renewed.certificatePem, key: renewed.privateKeyPem });
     }
+  };
+  const renewal = setInterval(() => {
+    // It is renewed long before it expires: the next checks try again.
+    renew().catch((error: unknown) =>
+      console.error("The demo receiver's certificate was not renewed:", error),
+    );
   }, RENEWAL_CHECK_MS).unref();
   const stop = async () => {
     clearInterval(renewal);

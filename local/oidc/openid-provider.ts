@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { OidcProviderOptions } from './provider-app.ts';
 import { ProviderStore } from './provider-store.ts';
@@ -24,9 +24,16 @@ export async function startOidcProvider(options: OidcProviderOptions): Promise<O
   const store = new ProviderStore(folder.privateFile(STORE_FILE));
   // oidc-provider takes 8 MB, so it is loaded at the first sign-in.
   let app: Promise<RequestListener> | undefined;
-  server.on('request', async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     app ??= import('./provider-app.ts').then(({ providerApp }) => providerApp(issuer, options, store));
     (await app)(request, response);
+  };
+  server.on('request', (request, response) => {
+    answer(request, response).catch((error: Error) => {
+      // The next request tries again.
+      app = undefined;
+      response.writeHead(500).end(`The OpenID provider cannot start: ${error.message}`);
+    });
   });
   const stop = async () => {
     server.close();

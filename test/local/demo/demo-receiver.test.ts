@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import { Agent, fetch } from 'undici';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createAuthority, issueCertificate } from '../../../local/certificates.ts';
 import { loadDemoCertificate } from '../../../local/demo/demo-certificate.ts';
 import {
@@ -105,6 +105,21 @@ test('localhost and both loopback addresses answer with the same certificate', a
     const { status } = await fetch(`https://${host}:${port}/deliveries`, { dispatcher });
     expect(status).toBe(200);
   }
+});
+
+test('a certificate that cannot be renewed leaves the receiver running', async () => {
+  using own = temporaryDataFolder();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const reported = vi.spyOn(console, 'error').mockReturnValue();
+  onTestFinished(() => {
+    vi.useRealTimers();
+    reported.mockRestore();
+  });
+  const lasting = await startDemoReceiver({ folder: own.folder, port: 0 });
+  onTestFinished(() => lasting.stop());
+  own.folder.write('certificates/demo-receiver.pem', 'damaged');
+  vi.advanceTimersByTime(24 * 60 * 60 * 1_000);
+  await vi.waitFor(() => expect(reported).toHaveBeenCalledOnce());
 });
 
 test('the certificate and its CA survive a restart', async () => {

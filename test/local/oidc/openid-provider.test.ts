@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { DEMO_PEOPLE } from '../../../local/oidc/demo-people.ts';
 import { type OidcProvider, startOidcProvider } from '../../../local/oidc/openid-provider.ts';
 import { loadProviderSecrets, type ProviderSecrets } from '../../../local/oidc/provider-secrets.ts';
@@ -93,6 +93,23 @@ test('secrets are generated once per folder, readable only by their owner', () =
   expect(others.signingKey.n).not.toBe(secrets.signingKey.n);
   const passwords = [...Object.values(secrets.passwords), ...Object.values(others.passwords)];
   expect(new Set(passwords).size).toBe(2 * DEMO_PEOPLE.length);
+});
+
+test('a provider that cannot start answers with the reason', async () => {
+  using own = temporaryDataFolder();
+  const faulty = await startOidcProvider({
+    folder: own.folder,
+    secrets,
+    people: DEMO_PEOPLE,
+    port: 0,
+    dashboardUrl: 'not a URL',
+    clientId: 'dashboard',
+    clientSecret: secrets.clientSecret,
+    redirectUri: REDIRECT,
+  });
+  onTestFinished(() => faulty.stop());
+  const response = await fetch(`${faulty.issuer}/auth`, { signal: AbortSignal.timeout(5_000) });
+  expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('Invalid URL')]);
 });
 
 test('damaged secrets are reported and not replaced', () => {

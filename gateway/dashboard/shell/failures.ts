@@ -70,6 +70,8 @@ function failureOfRpc(error: ConnectError, refusals: Refusals | undefined): Fail
     case Code.InvalidArgument:
       return failure(422, 'badRequest');
     case Code.AlreadyExists:
+      // Back in the history, the browser may show a form that was sent, and its values can be changed.
+      return failure(409, reason === 'IDEMPOTENCY_KEY_REUSED' ? 'staleForm' : 'refused');
     case Code.FailedPrecondition:
     case Code.ResourceExhausted:
     case Code.OutOfRange:

@@ -101,6 +101,16 @@ test('an address is invited in the language of the page, and the invitation can 
   expect(await openInvitations(merchant)).toEqual([]);
 });
 
+test('an invitation form that was sent is not sent again with another address, and the page says why', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const opened = await admin.get(path);
+  const invite = (email: string) => admin.submit(opened, '/invite', { email, role: 'viewer' });
+  expect((await invite('bia@shop.example')).path).toBe(`${path}?notice=invited`);
+  const edited = await invite('caio@shop.example');
+  expect([edited.status, edited.text]).toEqual([409, expect.stringContaining('This form has expired')]);
+  expect(await openInvitations(merchant)).toHaveLength(1);
+});
+
 test('a rejected invitation form is shown again as it was entered, with the reason at its field', async () => {
   const { merchant, admin, path } = await newMerchant();
   const { members } = await accounts().listMembers(live(merchant));

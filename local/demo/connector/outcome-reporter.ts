@@ -33,14 +33,27 @@ export class OutcomeReporter {
   async #run(store: ConnectorStore, refunds: Client<typeof RefundCaseService>, logger: Logger) {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      for (const report of store.dueReports(new Date())) {
-        if (signal.aborted || !(await this.#isSettled(report, refunds, logger))) break;
-        store.endReport(report.id);
-      }
-      const untilDueMs = (store.nextDueAt() ?? Number.POSITIVE_INFINITY) - Date.now();
-      const pauseMs = Math.min(Math.max(untilDueMs, MIN_PAUSE_MS), OUTCOME_AFTER_MS);
+      const pauseMs = await this.#reportDue(store, refunds, logger).catch((error: unknown) => {
+        // Its file cannot be read or written, as on a full disk.
+        logger.warn({ err: error }, "the demo connector's reports wait");
+        return OUTCOME_AFTER_MS;
+      });
       await delay(pauseMs, undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  /** Makes the reports that are due. Returns how long to wait for the next ones. */
+  async #reportDue(
+    store: ConnectorStore,
+    refunds: Client<typeof RefundCaseService>,
+    logger: Logger,
+  ): Promise<number> {
+    for (const report of store.dueReports(new Date())) {
+      if (this.#stopping.signal.aborted || !(await this.#isSettled(report, refunds, logger))) break;
+      store.endReport(report.id);
+    }
+    const untilDueMs = (store.nextDueAt() ?? Number.POSITIVE_INFINITY) - Date.now();
+    return Math.min(Math.max(untilDueMs, MIN_PAUSE_MS), OUTCOME_AFTER_MS);
   }
 
   /** Reports an outcome. Returns whether it is settled: recorded, or refused for good. */

@@ -3,9 +3,13 @@ import { createClient, createRouterTransport } from '@connectrpc/connect';
 import { expect, test } from 'vitest';
 import { refundProviderService } from '../../../local/demo/connector/connector.services.ts';
 import { ConnectorStore } from '../../../local/demo/connector/connector-store.ts';
+import { OutcomeReporter } from '../../../local/demo/connector/outcome-reporter.ts';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundProviderService } from '../../../proto/gen/payments/providers/v1/providers_pb.js';
+import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { createLogger } from '../../../services/platform/process/telemetry.ts';
 
+const logger = createLogger('silent');
 const IN_A_YEAR = new Date(Date.now() + 365 * 86_400_000);
 
 test('a refund is executed once, even if it is submitted again with the number of another execution', async () => {
@@ -27,4 +31,15 @@ test('a refund is executed once, even if it is submitted again with the number o
   expect(reports).toHaveLength(1);
   expect(await provider.submitRefund({ ...refund, execution: 1 })).toEqual(first);
   expect(store.dueReports(IN_A_YEAR)).toEqual(reports);
+});
+
+test('a file that cannot be read for a while delays the reports', async () => {
+  const store = new ConnectorStore(':memory:');
+  store.close();
+  const refunds = createClient(
+    RefundCaseService,
+    createRouterTransport(() => undefined),
+  );
+  const reporter = new OutcomeReporter(store, refunds, logger);
+  await expect(reporter.stop()).resolves.toBeUndefined();
 });

@@ -11,13 +11,23 @@ export function awaitsVerification({ status, blockedBy }: RefundCase): boolean {
   return isApproved && (blockedBy.includes('KYC_NOT_APPROVED') || blockedBy.includes('MERCHANT_NOT_ACTIVE'));
 }
 
-/** Another approved case that the same blocks, and that was so within a week. The literals are those of the partial index. */
+/**
+ * A mail within a week: the first of the other approved cases that the same blocks had one, and each that came more than a
+ * week after the last mail. The literals are those of the partial index.
+ */
 const FIND_MAILED = `
-select id from refunds.refund_case
- where merchant_id = :merchantId and environment = :environment and id <> :id
-   and status in ('APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED')
-   and blocked_by && array['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE'] and updated_at > :since
- limit 1`;
+with recursive waiting as (
+  select updated_at from refunds.refund_case
+   where merchant_id = :merchantId and environment = :environment and id <> :id
+     and status in ('APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED')
+     and blocked_by && array['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE']
+), mailed (at) as (
+  select min(updated_at) from waiting
+  union all
+  select (select min(updated_at) from waiting where updated_at > mailed.at + interval '168 hours')
+    from mailed where mailed.at is not null
+)
+select at from mailed where at > :since limit 1`;
 
 /**
  * Mails the merchant about an approved case that it has to settle something for, unless it was mailed within a week about

@@ -54,18 +54,29 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
   });
 }
 
-/** An open hold that the merchant was mailed about: it was recorded within a day. Its UUIDv7 contains the time of recording. */
+/**
+ * A mail within a week about an open hold. Holds recorded within a day are mailed about, as the UUIDv7 of a hold contains when it was
+ * recorded: the first of them, and each that came more than a week after the last mail.
+ */
 const FIND_MAILED = `
-select id from funds.block
- where merchant_id = :merchantId and environment = :environment and reason = 'KYC_PENDING' and closed_at is null
-   and opened_at > :since and uuid_extract_timestamp(id) - opened_at <= interval '1 day'
- limit 1`;
+with recursive held as (
+  select opened_at from funds.block
+   where merchant_id = :merchantId and environment = :environment and reason = 'KYC_PENDING' and closed_at is null
+     and uuid_extract_timestamp(id) - opened_at <= interval '1 day'
+), mailed (at) as (
+  select min(opened_at) from held
+  union all
+  select (select min(opened_at) from held where opened_at > mailed.at + interval '168 hours')
+    from mailed where mailed.at is not null
+)
+select at from mailed where at > :since limit 1`;
 
 /**
  * Mails the merchant, unless it was mailed within a week about a hold that is still open: completing the verification lifts
  * them all. Holds recorded more than a day late send no mail.
  */
 async function notifyOfHold(tx: TenantTransaction, openedAt: Date): Promise<void> {
+  if (tx.tenant.environment !== 'live') return;
   const mailed = await tx.execute(FIND_MAILED, { since: new Date(openedAt.getTime() - WEEK_MS) });
   if (mailed.length > 0) return;
   await notifyOfOutcome(tx, { kind: 'FUNDS_HELD', subjectId: tx.tenant.merchantId }, openedAt);

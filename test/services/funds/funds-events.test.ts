@@ -165,6 +165,21 @@ it('starts a mail to the merchant about the first of its funds in a week that ar
   expect(await noticesOf(merchantId)).toEqual([notice, notice]);
 });
 
+it('starts a mail about funds held for KYC a week after the last one, although there were holds without one since', async () => {
+  const funds = fundsCaller(harness.transports.inProcess);
+  const { merchantId } = funds.tenant;
+  for (const mails of [1, 1, 2, 2]) {
+    await funds.block(randomUUID(), randomUUID(), BlockReason.KYC_PENDING);
+    expect(await noticesOf(merchantId)).toHaveLength(mails);
+    await sqlOf(
+      harness,
+      `update funds.block set opened_at = opened_at - interval '4 days',
+         id = uuidv7(uuid_extract_timestamp(id) - interval '4 days' - now()) where merchant_id = $1`,
+      [merchantId],
+    );
+  }
+});
+
 it('starts a mail about funds held for KYC although an earlier hold, recorded too late for one, is open', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const { merchantId } = funds.tenant;

@@ -226,6 +226,20 @@ describe('a refund case', () => {
     );
     await block((await approved()).id, KYC_NOT_APPROVED);
     expect(await notices()).toMatchObject([notice, notice]);
+    // One that came within the week and caused no mail does not put off the next mail.
+    const wait = (days: number) =>
+      sqlOf(
+        harness,
+        `update refunds.refund_case set requested_at = requested_at - interval '1 day' * $2,
+           updated_at = updated_at - interval '1 day' * $2 where merchant_id = $1`,
+        [tenant.merchantId, days],
+      );
+    await wait(4);
+    await block((await approved()).id, KYC_NOT_APPROVED);
+    expect(await notices()).toHaveLength(2);
+    await wait(4);
+    await block((await approved()).id, KYC_NOT_APPROVED);
+    expect(await notices()).toHaveLength(3);
   });
 
   it('publishes nothing for a write that was refused', async () => {

@@ -81,6 +81,13 @@ describe('the limits of 24 hours', () => {
     expect((await decide(second, MerchantDecisionKind.CONTESTED)).blockedBy).toEqual([]);
   });
 
+  it('count the case that the merchant approves once', async () => {
+    const { refunds, write, open } = refundsOf(harness);
+    const { id: refundCaseId } = await open({ amountMinor: 4_000n });
+    const approval = { ...write(), refundCaseId, decision: MerchantDecisionKind.APPROVED };
+    expect((await refunds.decideRefundCase(approval)).refundCase!.blockedBy).toEqual([]);
+  });
+
   it('hold for cases opened concurrently', async () => {
     const { open } = refundsOf(harness, 'grpc');
     const openings = Array.from({ length: 9 }, () =>

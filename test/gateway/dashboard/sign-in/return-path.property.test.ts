@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { returnPathOf } from '../../../../gateway/dashboard/sign-in/return-path.ts';
+import { referrerPathOf, returnPathOf } from '../../../../gateway/dashboard/sign-in/return-path.ts';
 
 const ORIGIN = 'https://dashboard.example';
 
@@ -29,6 +29,14 @@ test.each([
   '@evil.example',
 ])('%j is not a return path', (asked) => {
   expect(returnPathOf(asked)).toBe('/');
+});
+
+test('the path of a referring page is that of a page of this host', () => {
+  const from = (referer?: string) => referrerPathOf({ headers: { referer }, host: 'dashboard.example' });
+  expect(from(`${ORIGIN}/account?page=2`)).toBe('/account?page=2');
+  for (const other of ['https://evil.example/account', 'https://dashboard.example:8443/account', 'account'])
+    expect(from(other)).toBeUndefined();
+  expect(from()).toBeUndefined();
 });
 
 test('a value that is not text is not a return path', () => {

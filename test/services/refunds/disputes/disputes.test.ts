@@ -205,6 +205,10 @@ describe('disputes', () => {
     await refunds.openDispute({ ...write(), disputeId: randomUUID(), ...other, saleId });
     expect(await open(other)).toMatchObject({ saleId: other.saleId });
     await expectRefusal(open({ ...other, saleId }), ...refusal);
+    const unsold = payment();
+    await open(unsold);
+    const named = refunds.openDispute({ ...write(), disputeId: randomUUID(), ...unsold, saleId });
+    await expectRefusal(named, ...refusal);
   });
 
   it.each([

@@ -93,6 +93,20 @@ describe('a report', () => {
     expect(await attempts.record(answered(again!, httpStatus))).toHaveLength(1);
   });
 
+  it('of a success at the first attempt ends the probing of a subscription that holds deliveries', async () => {
+    const attempt = await firstAttempt();
+    const { subscriptionId } = attempt;
+    await fixture.sql(
+      `update webhooks.subscription set holding = true, probe_at = now() + interval '1 hour' where id = $1`,
+      [subscriptionId],
+    );
+    expect(await attempts.record(answered(attempt, 200))).toMatchObject([{ status: 'SUCCEEDED' }]);
+    const [health] = await fixture.sql('select state, probe_at from webhooks.subscription where id = $1', [
+      subscriptionId,
+    ]);
+    expect(health).toEqual({ state: 'ACTIVE', probe_at: null });
+  });
+
   it('makes a process that takes the lane wait until it is committed', async () => {
     const attempt = await firstAttempt();
     await using locking = await openSession(harness.databaseUrl);

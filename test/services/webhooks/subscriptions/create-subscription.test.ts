@@ -95,6 +95,9 @@ describe('CreateWebhookSubscription', () => {
       subscriptionId: subscription!.id,
     });
     await refused(`https://LOCALHOST:8443/${path}`);
+    const dotted = { subscriptionId: subscription!.id, url: `https://localhost.:8443/${path}` };
+    const own = await fixture.subscriptions.updateWebhookSubscription({ ...newWrite(tenant), ...dotted });
+    expect(own.subscription?.url).toBe(dotted.url);
     const others = [newTenant(Environment.TEST), { ...tenant, merchantId: randomUUID() }];
     for (const other of others) {
       await expect(create(other, { url: `https://localhost:8443/${path}` })).resolves.toBeDefined();

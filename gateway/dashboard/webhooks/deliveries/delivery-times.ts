@@ -1,5 +1,5 @@
 import { type Timestamp, timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { ACCOUNT_TIME_ZONE } from '../../../../services/platform/civil-date.ts';
+import { ACCOUNT_TIME_ZONE, isCivilDate } from '../../../../services/platform/civil-date.ts';
 
 const LOCAL = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/;
 const WITH_OFFSET = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/i;
@@ -39,7 +39,8 @@ export function timeOf(text: string): Timestamp | undefined {
     const guess = wallMs - offsetMs(wallMs);
     return timestampFromMs(wallMs - offsetMs(guess));
   }
-  const ms = WITH_OFFSET.test(text) ? Date.parse(text) : Number.NaN;
+  // `Date.parse` takes February 30 for March 2.
+  const ms = WITH_OFFSET.test(text) && isCivilDate(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? undefined : timestampFromMs(ms);
 }
 

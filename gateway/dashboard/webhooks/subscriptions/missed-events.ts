@@ -1,5 +1,4 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import { timestampOf } from '../../../../services/platform/timestamps.ts';
 import { moment } from '../../shell/components.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { pathTo, textsFor, type View } from '../../shell/view.ts';
@@ -12,17 +11,16 @@ export const rfc3339 = (at: Timestamp) => timestampDate(at).toISOString();
 export interface MissedEvents {
   /** Their positions: `12-40`. */
   readonly range: string;
-  /** The period, for people; RFC 3339. */
-  readonly from: string;
-  readonly to: string;
+  /** The period, for people. */
+  readonly from: Timestamp;
+  readonly to: Timestamp;
 }
 
 /** Offers to resend the events that a subscription missed. */
 export function missedEvents(view: View, subscriptionId: string, { range, from, to }: MissedEvents): Html {
   const t = textsFor(view, subscriptionTexts).missed;
-  const at = (time: string) => moment(view, timestampOf(new Date(time)));
   return html`<section class="card missed"><h2>${t.title}</h2>
-<p>${t.text} ${at(from)} ${t.to} ${at(to)}.</p>
+<p>${t.text} ${moment(view, from)} ${t.to} ${moment(view, to)}.</p>
 <p><a href="${pathTo(view, `/webhooks/${subscriptionId}/resends/preview?missed=${range}`)}">${t.resend}</a></p>
 <p class="hint">${t.hint}</p></section>`;
 }

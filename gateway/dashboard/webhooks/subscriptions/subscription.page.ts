@@ -14,9 +14,11 @@ import type { DashboardConfig } from '../../shell/dependencies.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
 import type { Pages } from '../../shell/pages.ts';
+import { filterParameter } from '../../shell/query-form.ts';
 import { canCall, type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { recentDeliveries } from '../deliveries/deliveries-table.ts';
 import { endpointName } from '../deliveries/delivery.components.ts';
+import { timeOf } from '../deliveries/delivery-times.ts';
 import { egressAddresses, webhookGuide } from '../guide-links.ts';
 import { MissedRange } from '../resends/resend-form.ts';
 import { editSubscriptionTexts } from './edit-subscription.texts.ts';
@@ -29,14 +31,13 @@ import { subscriptionTexts } from './subscriptions.texts.ts';
 import { testOutcome } from './test-event.ts';
 import { withTroubleBanner } from './trouble-banner.ts';
 
-const time = () => Type.Optional(Type.String({ format: 'date-time' }));
 const QUERY = Type.Object({
   /** The id of the test event whose outcome to show. */
   test: Type.Optional(Type.String({ format: 'uuid' })),
   /** What a subscription missed that has just been reactivated, and from when to when. */
   missed: MissedRange,
-  missed_from: time(),
-  missed_to: time(),
+  missed_from: filterParameter,
+  missed_to: filterParameter,
 });
 
 /** The page of a subscription. */
@@ -45,7 +46,7 @@ export function subscriptionPage(pages: Pages, config: DashboardConfig): void {
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
     async (view, { params, query }) => {
       const subscriptionId = params.subscriptionId!;
-      const { test, missed: range, missed_from: from, missed_to: to } = query;
+      const { test, missed: range } = query;
       const subscription = await readSubscription(view, subscriptionId);
       const [secrets, recent, outcome, all] = await Promise.all([
         subscription.deletedAt ? [] : readSecrets(view, subscriptionId),
@@ -53,6 +54,7 @@ export function subscriptionPage(pages: Pages, config: DashboardConfig): void {
         test === undefined ? undefined : testOutcome(view, subscriptionId, test),
         readSubscriptions(view),
       ]);
+      const [from, to] = [timeOf(query.missed_from ?? ''), timeOf(query.missed_to ?? '')];
       const missed = range && from && to ? { range, from, to } : undefined;
       const page = renderSubscription(view, { subscription, secrets, recent, outcome, missed, config });
       return withTroubleBanner(

@@ -28,6 +28,7 @@ describe('a local time of Brazil', () => {
     '2026-11-21',
     '2026-02-30T10:00',
     '2026-11-21T25:00',
+    '2026-02-30T00:00:00Z',
     '2026-13-01T00:00',
     '2026-11-21T14:05-03:00',
     // Out of the range of timestamps, also in another time zone.

@@ -257,6 +257,20 @@ describe('the actions', () => {
     expect(answer.subscription!.eventTypes.toSorted()).toEqual(types.toSorted());
   });
 
+  test('its page opens without what it missed if the times of the address are none', async () => {
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
+    for (const from of ['2016-12-31T23:59:60Z', '2026-02-29T00:00:00Z', 'yesterday', '']) {
+      const query = new URLSearchParams({
+        missed: '1-9',
+        missed_from: from,
+        missed_to: '2026-11-20T12:00:00Z',
+      });
+      const page = await developer.get(at(`/webhooks/${id}?${query}`));
+      expect([from, page.status, page.document.querySelectorAll('.missed').length]).toEqual([from, 200, 0]);
+    }
+  });
+
   test('an edit that is sent twice is saved once, also if it moves the endpoint to another URL', async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const { id } = await fixture.webhooks.subscribe(tenant);

@@ -124,6 +124,20 @@ it('returns the reservations that came due last, however many older ones there a
   expect(dueReservations.map(({ advanceRequestId }) => advanceRequestId)).toContain(latest!.id);
 });
 
+it('leaves an entry in the audit trail of each account that it releases, and of one that is named', async () => {
+  const { client, tenant, sell } = fundsCaller(harness.transports.inProcess, newTenant(Environment.TEST));
+  await sell({ on: '2020-06-20', gross: 90n });
+  const entries = async () => {
+    const text = 'select from platform.audit_entry where merchant_id = $1 and action like $2';
+    return (await sqlOf(harness, text, [tenant.merchantId, '%.ReleaseDueFunds'])).length;
+  };
+  await releaseAll(client);
+  await releaseAll(client);
+  expect(await entries()).toBe(1);
+  expect(await client.releaseDueFunds(tenant)).toMatchObject({ releasedInstallments: 0 });
+  expect(await entries()).toBe(2);
+});
+
 it('requires the grant operations for all merchants, and a merchant with its environment', async () => {
   const grants = new Set(ALL_GRANTS.filter((grant) => grant !== 'operations'));
   const client = createClient(FundsService, harness.services.transportFor({ name: 'other', grants }));

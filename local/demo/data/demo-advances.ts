@@ -9,6 +9,10 @@ const LAST_DAYS_AGO = 2;
 type Outcome = 'PENDING_REVIEW' | 'APPROVED' | 'RELEASED' | 'REFUSED' | 'REFUSED_AFTER_APPROVAL';
 const PAST_OUTCOMES = ['RELEASED', 'REFUSED', 'RELEASED', 'REFUSED_AFTER_APPROVAL'] as const;
 const OPEN_OUTCOMES = ['PENDING_REVIEW', 'APPROVED', 'RELEASED'] as const;
+/** The bounds of what a request may advance, in centavos. */
+const PAST_AMOUNTS = [180_000, 360_000] as const;
+/** At least what the largest installment brings. All of them together stay far below what is left to advance on any day. */
+const OPEN_AMOUNTS = [150_000, 180_000] as const;
 
 /** A request of the last months. */
 export interface PastAdvance {
@@ -53,13 +57,14 @@ export async function settleDemoAdvances(demo: DemoTenant, requestIds: readonly 
 /** Quotes, requests and reviews an advance up to its outcome, minutes apart. `daysAgo` undefined: now. */
 async function requestAdvance(demo: DemoTenant, n: number, outcome: Outcome, daysAgo: number | undefined) {
   const { advances } = demo.clients;
+  const [min, max] = daysAgo === undefined ? OPEN_AMOUNTS : PAST_AMOUNTS;
   const step = (name: string, minutes: number) => ({
     ...demo.write(`advance-${name}-${n}`),
     ...(daysAgo !== undefined && { occurredAt: demo.daysAgo(daysAgo - minutes / (24 * 60)) }),
   });
   const { quote } = await advances.quoteAdvance({
     ...step('quote', 0),
-    maxAmountMinor: BigInt(demo.between(180_000, 360_000)),
+    maxAmountMinor: BigInt(demo.between(min, max)),
   });
   const { advanceRequest } = await advances.requestAdvance({ ...step('request', 5), quoteId: quote!.id });
   const advanceRequestId = advanceRequest!.id;

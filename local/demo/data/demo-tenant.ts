@@ -19,7 +19,7 @@ export interface DemoSize {
 }
 
 /** Several pages of every list. */
-export const FULL_SIZE: DemoSize = { sales: 110, refundCases: 110, pastAdvances: 48, openAdvances: 16 };
+export const FULL_SIZE: DemoSize = { sales: 110, refundCases: 110, pastAdvances: 48, openAdvances: 10 };
 /** Each state of every record. */
 export const SMALL_SIZE: DemoSize = { sales: 40, refundCases: 32, pastAdvances: 12, openAdvances: 3 };
 

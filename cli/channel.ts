@@ -112,12 +112,8 @@ export class Channel {
     if (problem?.code === 'ROUTE_NOT_FOUND' || problem?.code === undefined)
       return this.#notTheSandbox(response);
     const isTemporary = response.status >= 500 || response.status === 429 || response.status === 409;
-    return new CommandFailure(
-      `${inTypedWords(problem.detail ?? '')} (${problem.code}, request ${problem.requestId})`,
-      {
-        isTemporary,
-      },
-    );
+    const detail = inTypedWords(problem.detail ?? '');
+    return new CommandFailure(`${detail} (${problem.code}, request ${problem.requestId})`, { isTemporary });
   }
 }
 

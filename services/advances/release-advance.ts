@@ -54,9 +54,9 @@ async function start(tx: TenantTransaction, advanceRequestId: string, { at, by }
   if (isReleasedFor(row, by)) return row.releasedAt ?? at;
   const isStarted = row.releaseStartedAt !== null;
   const { releaseStartedAt } = startRelease(row, momentAt(at));
-  if (!isStarted) storeChanges(tx, row, { releaseStartedAt });
   row.releaseStartedBy ??= by;
   if (!isStarted) {
+    storeChanges(tx, row, { releaseStartedAt });
     const settlesAt = startOfDay(addDays(row.lastDate, 1)).toISOString();
     await tx.command(advanceRelease.startCommand({ ...tx.tenant, advanceRequestId: row.id, settlesAt }));
   }

@@ -11,23 +11,14 @@ const errorInfo = (reason: string, metadata: Record<string, string> = {}) => ({
 });
 
 /** An error that is not a domain error: the transport refused the call, or it failed. */
-export const callError = (
-  code: Code,
-  reason: string,
-  message: string,
-  cause?: unknown,
-  metadata?: Record<string, string>,
-): ConnectError => new ConnectError(message, code, undefined, [errorInfo(reason, metadata)], cause);
+export const callError = (code: Code, reason: string, message: string, cause?: unknown): ConnectError =>
+  new ConnectError(message, code, undefined, [errorInfo(reason)], cause);
 
 /** A failure on our side, whose cause callers do not see. The id of the request, if given, leads to it in the log. */
-export const internalError = (cause?: unknown, requestId?: string): ConnectError =>
-  callError(
-    Code.Internal,
-    'INTERNAL_ERROR',
-    'internal error',
-    cause,
-    requestId === undefined ? undefined : { requestId },
-  );
+export function internalError(cause?: unknown, requestId?: string): ConnectError {
+  const info = errorInfo('INTERNAL_ERROR', requestId === undefined ? {} : { requestId });
+  return new ConnectError('internal error', Code.Internal, undefined, [info], cause);
+}
 
 const CODES: Readonly<Record<ErrorKind, Code>> = {
   INVALID_ARGUMENT: Code.InvalidArgument,

@@ -3,7 +3,7 @@ import { appendFileSync, chmodSync, mkdirSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import type { DataFolder } from '../../local/data-folder.ts';
 import { type EmbeddedPostgres, startPostgres } from '../../local/postgres/postgres-server.ts';
-import { openSession } from './sql.ts';
+import { openSession, query } from './sql.ts';
 
 /**
  * The exit code of GNU tar and others when a file changed or vanished while it was read, as files of a running server
@@ -58,6 +58,8 @@ export async function startStandby(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<EmbeddedPostgres> {
   const { port, username, password } = new URL(primary.url);
+  // The backup has no WAL, and a checkpoint would remove what a slow standby has not received: it could never follow again.
+  await query(primary.url, "alter system set wal_keep_size = '1GB'", 'select pg_reload_conf()');
   await takeBaseBackup(primary.url, from, to);
   configureRecovery('standby', to, {
     primary_conninfo: `host=127.0.0.1 port=${port} user=${username} password=${password}`,

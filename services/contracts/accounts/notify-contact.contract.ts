@@ -85,7 +85,7 @@ export const noticeOfEachRow = (kind: NoticeKind) => ({
 const DAY_MS = 86_400_000;
 
 /** The transaction that records an outcome. */
-interface OutcomeTransaction {
+export interface OutcomeTransaction {
   readonly tenant: Tenant;
   command(command: StartWorkflow): Promise<void>;
 }

@@ -5,7 +5,7 @@ import {
   type BlockFundsResponseSchema,
   BlockReason,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { notifyOfOutcome } from '../../contracts/accounts/notify-contact.contract.ts';
+import { notifyWeekly } from '../../contracts/accounts/notify-weekly.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { alreadyExists } from '../../platform/errors.ts';
@@ -17,8 +17,6 @@ import { saleInstallmentMessage } from '../funds.message.ts';
 import { FundsAccount } from '../funds-account.ts';
 import { type Block, isHeldBy } from '../sales/installment.ts';
 import { heldMinor } from './holds.ts';
-
-const WEEK_MS = 7 * 86_400_000;
 
 /**
  * Holds an amount of a sale, by default the rest of it, for a reason and a source. If the sale lacks some of the
@@ -36,7 +34,8 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
     if (open !== null) requireSameAmount(open, amountMinor);
     else {
       if (request.once && (await wasLifted(tx, saleId, block))) return { unmetAmountMinor: 0n };
-      if (block.reason === 'KYC_PENDING') await notifyOfHold(tx, openedAt);
+      if (block.reason === 'KYC_PENDING')
+        await notifyWeekly(tx, { kind: 'FUNDS_HELD', beganAt: openedAt, others: MAILED_HOLDS });
       const didCoverDebts = await coversDebts(tx, account);
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
       await account.store({ saleIds: [saleId] });
@@ -54,33 +53,11 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
   });
 }
 
-/**
- * A mail within a week about an open hold. Holds recorded within a day are mailed about, as the UUIDv7 of a hold contains when it was
- * recorded: the first of them, and each that came more than a week after the last mail.
- */
-const FIND_MAILED = `
-with recursive held as (
-  select opened_at from funds.block
+/** When the open holds began that may have sent a mail: those recorded within a day, by the time in their UUIDv7. */
+const MAILED_HOLDS = `
+  select opened_at as began_at from funds.block
    where merchant_id = :merchantId and environment = :environment and reason = 'KYC_PENDING' and closed_at is null
-     and uuid_extract_timestamp(id) - opened_at <= interval '1 day'
-), mailed (at) as (
-  select min(opened_at) from held
-  union all
-  select (select min(opened_at) from held where opened_at > mailed.at + interval '168 hours')
-    from mailed where mailed.at is not null
-)
-select at from mailed where at > :since limit 1`;
-
-/**
- * Mails the merchant, unless it was mailed within a week about a hold that is still open: completing the verification lifts
- * them all. Holds recorded more than a day late send no mail.
- */
-async function notifyOfHold(tx: TenantTransaction, openedAt: Date): Promise<void> {
-  if (tx.tenant.environment !== 'live') return;
-  const mailed = await tx.execute(FIND_MAILED, { since: new Date(openedAt.getTime() - WEEK_MS) });
-  if (mailed.length > 0) return;
-  await notifyOfOutcome(tx, { kind: 'FUNDS_HELD', subjectId: tx.tenant.merchantId }, openedAt);
-}
+     and uuid_extract_timestamp(id) - opened_at <= interval '1 day'`;
 
 function requireSameAmount(open: { amountMinor?: bigint | null }, amountMinor: bigint | null): void {
   if ((open.amountMinor ?? null) === amountMinor) return;

@@ -7,6 +7,7 @@ import {
   type RefundCaseService,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { TenantFields } from '../../services/platform/tenant.ts';
+import { pagesOf } from './pages-of.ts';
 
 /** What is due soon. `happenedAt` identifies the occasion; each gets one mail. */
 export type DeadlineSubject = { readonly happenedAt: Date } & (
@@ -15,8 +16,6 @@ export type DeadlineSubject = { readonly happenedAt: Date } & (
 );
 
 type Refunds = Client<typeof RefundCaseService>;
-
-const PAGE_SIZE = 100;
 
 /** The undecided refund cases whose deadline has been announced, earliest first; undefined when there are none. */
 export async function findDueRefunds(
@@ -33,14 +32,15 @@ export async function findDueRefunds(
 
 /** Reads pages up to one whose last deadline has not been announced: later ones are announced later. */
 async function listAnnounced(refunds: Refunds, tenant: TenantFields): Promise<RefundCase[]> {
-  const order = RefundCaseOrder.REVIEW_DEADLINE;
+  const byDeadline = { ...tenant, order: RefundCaseOrder.REVIEW_DEADLINE };
   const announced: RefundCase[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = await refunds.listRefundCases({ ...tenant, order, pageSize: PAGE_SIZE, pageToken });
-    announced.push(...page.refundCases.filter(({ deadlineNotifiedAt }) => deadlineNotifiedAt));
-    if (page.nextPageToken === '' || !page.refundCases.at(-1)?.deadlineNotifiedAt) return announced;
-    pageToken = page.nextPageToken;
+  for await (const { refundCases } of pagesOf((page) =>
+    refunds.listRefundCases({ ...byDeadline, ...page }),
+  )) {
+    announced.push(...refundCases.filter(({ deadlineNotifiedAt }) => deadlineNotifiedAt));
+    if (!refundCases.at(-1)?.deadlineNotifiedAt) break;
   }
+  return announced;
 }
 
 /** A dispute that still awaits the merchant's response, with or without a due date; undefined otherwise. */

@@ -14,6 +14,7 @@ import {
   replacedNoticeAt,
 } from '../../services/platform/api-key-expiry.ts';
 import type { TenantFields } from '../../services/platform/tenant.ts';
+import { pagesOf } from './pages-of.ts';
 
 /** An API key that expires soon; if it was replaced (`rotatedAt`), one that is still used. */
 export interface ExpiringKeySubject {
@@ -24,7 +25,6 @@ export interface ExpiringKeySubject {
   readonly happenedAt: Date;
 }
 
-const PAGE_SIZE = 100;
 /** How far the clock of this process may be from that of the database, by which notices become due. */
 const CLOCK_TOLERANCE_MS = 5 * 60_000;
 const { early, last } = EXPIRY_NOTICE_DAYS;
@@ -60,11 +60,10 @@ async function findActiveKey(
   tenant: TenantFields,
   id: string,
 ): Promise<ApiKey | undefined> {
-  for (let pageToken = ''; ; ) {
-    const request = { ...tenant, state: ApiKeyState.ACTIVE, pageSize: PAGE_SIZE, pageToken };
-    const page = await apiKeys.listApiKeys(request);
+  const active = { ...tenant, state: ApiKeyState.ACTIVE };
+  for await (const page of pagesOf((range) => apiKeys.listApiKeys({ ...active, ...range }))) {
     const found = page.apiKeys.find((apiKey) => apiKey.id === id);
-    if (found || page.nextPageToken === '') return found;
-    pageToken = page.nextPageToken;
+    if (found) return found;
   }
+  return undefined;
 }

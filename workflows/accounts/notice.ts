@@ -32,6 +32,7 @@ import {
   findUnpaidAdvance,
   type OutcomeSubject,
 } from './outcome-notice.ts';
+import { pagesOf } from './pages-of.ts';
 
 export interface NoticeClients {
   readonly accounts: Client<typeof AccountService>;
@@ -78,7 +79,6 @@ const TOPICS = {
   FUNDS_HELD: MailTopic.DEBTS,
 } as const;
 const LANGUAGES = { PT_BR: 'pt-BR', EN: 'en' } as const;
-const PAGE_SIZE = 100;
 
 /**
  * Reads the notice in its current state; undefined when it is no longer due, for example because the subscription has
@@ -178,11 +178,9 @@ async function findOpenInvitation(
   tenant: TenantFields,
   id: string,
 ): Promise<Invitation | undefined> {
-  for (let pageToken = ''; ; ) {
-    const request = { ...tenant, pageSize: PAGE_SIZE, pageToken };
-    const { invitations, nextPageToken } = await accounts.listInvitations(request);
+  for await (const { invitations } of pagesOf((page) => accounts.listInvitations({ ...tenant, ...page }))) {
     const found = invitations.find((invitation) => invitation.id === id);
-    if (found || nextPageToken === '') return found;
-    pageToken = nextPageToken;
+    if (found) return found;
   }
+  return undefined;
 }

@@ -18,6 +18,7 @@ import {
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import type { TenantFields } from '../../services/platform/tenant.ts';
 import { lastOpenBlockAt } from './open-blocks.ts';
+import { pagesOf } from './pages-of.ts';
 
 /**
  * The outcomes that merchants are notified of: a refund awaits the balance, failed or was reviewed; refunds await the
@@ -52,7 +53,6 @@ export interface OutcomeSubject {
   readonly happenedAt: Date;
 }
 
-const PAGE_SIZE = 100;
 const SETTLED_BY_MERCHANT = new Set([RefundBlocker.KYC_NOT_APPROVED, RefundBlocker.MERCHANT_NOT_ACTIVE]);
 const REFUND_STATUSES = {
   REFUND_UNFUNDED: RefundCaseStatus.FUNDING_REQUIRED,
@@ -110,15 +110,12 @@ export async function findBlockedRefunds(
   tenant: TenantFields,
 ): Promise<OutcomeSubject | undefined> {
   let last: RefundCase | undefined;
-  for (let pageToken = ''; ; ) {
-    const request = { ...tenant, blockedOnly: true, pageSize: PAGE_SIZE, pageToken };
-    const { refundCases, nextPageToken } = await refunds.listRefundCases(request);
+  const blocked = { ...tenant, blockedOnly: true };
+  for await (const { refundCases } of pagesOf((page) => refunds.listRefundCases({ ...blocked, ...page }))) {
     for (const each of refundCases) {
       const isLater = !last || timestampMs(each.updatedAt!) > timestampMs(last.updatedAt!);
       if (isLater && each.blockedBy.some((blocker) => SETTLED_BY_MERCHANT.has(blocker))) last = each;
     }
-    if (nextPageToken === '') break;
-    pageToken = nextPageToken;
   }
   return (
     last && {

@@ -1,0 +1,18 @@
+const PAGE_SIZE = 100;
+
+interface PageRequest {
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+/** Yields the pages of a list, each read only once it is needed. */
+export async function* pagesOf<Page extends { readonly nextPageToken: string }>(
+  read: (request: PageRequest) => Promise<Page>,
+): AsyncGenerator<Page> {
+  for (let pageToken = ''; ; ) {
+    const page = await read({ pageSize: PAGE_SIZE, pageToken });
+    yield page;
+    if (page.nextPageToken === '') return;
+    pageToken = page.nextPageToken;
+  }
+}

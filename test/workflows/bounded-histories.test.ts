@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
 import * as refundFunding from '../../services/contracts/refunds/refund-funding.contract.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import * as dailyRelease from '../../workflows/funds/daily-release.contract.ts';
@@ -149,11 +150,11 @@ describe.concurrent('workflows over any number of records', () => {
         const refundCaseId = waiting[executed.length];
         return refundCaseId === undefined ? null : { refundCaseId, execution: 1 };
       },
-      startWaitingRefund: async ({ refundCaseId }: refundFunding.WaitingRefund) => {
+      startWaitingRefund: async ({ refundCaseId }: RefundCaseKey) => {
         started.push(refundCaseId);
         return 'STARTED';
       },
-      awaitExecution: async ({ refundCaseId }: refundFunding.WaitingRefund) => {
+      awaitExecution: async ({ refundCaseId }: RefundCaseKey) => {
         executed.push(refundCaseId);
       },
     };

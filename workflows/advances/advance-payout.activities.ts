@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { type AdvanceRequest, PayoutAnswer } from '../../proto/gen/payments/advances/v1/advances_pb.js';
-import type {
-  PayOutAdvanceInput,
-  PayoutResult,
-} from '../../services/contracts/advances/advance-payout.contract.ts';
+import type { PayoutResult } from '../../services/contracts/advances/advance-payout.contract.ts';
+import type { AdvanceRequestKey } from '../../services/contracts/advances/advance-request-key.ts';
 import { callProvider, ProviderError } from '../call-provider.ts';
 import { referenceOf } from '../provider-reference.ts';
 import { type AdvanceClients, advanceFields } from './advance-clients.ts';
@@ -15,7 +13,7 @@ const CURRENCY = 'BRL';
 /** The activity that submits payouts to the provider. */
 export function createPayoutActivities({ advances, payoutProvider }: AdvanceClients) {
   /** Records each call to the provider separately, because the request counts them. */
-  const record = (input: PayOutAdvanceInput, answer: RecordedAnswer) =>
+  const record = (input: AdvanceRequestKey, answer: RecordedAnswer) =>
     advances.recordPayoutAnswer({ ...advanceFields(input), idempotencyKey: randomUUID(), answer });
   return {
     /**
@@ -23,7 +21,7 @@ export function createPayoutActivities({ advances, payoutProvider }: AdvanceClie
      * accepted payout is not submitted again, and the provider returns its first acceptance to a repeated call. So a payout that
      * the bank returned is paid again by other means.
      */
-    async submitPayout(input: PayOutAdvanceInput): Promise<PayoutResult> {
+    async submitPayout(input: AdvanceRequestKey): Promise<PayoutResult> {
       if (payoutProvider === undefined) return 'NO_PROVIDER';
       const { advanceRequest } = await advances.getAdvanceRequest(advanceFields(input));
       if (!advanceRequest) throw new TypeError('the response contains no advance request');

@@ -1,8 +1,6 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type {
-  PayOutAdvanceInput,
-  PayoutResult,
-} from '../../services/contracts/advances/advance-payout.contract.ts';
+import type { PayoutResult } from '../../services/contracts/advances/advance-payout.contract.ts';
+import type { AdvanceRequestKey } from '../../services/contracts/advances/advance-request-key.ts';
 import type { AdvanceActivities } from './advance.activities.ts';
 
 /** The provider's deadline and the recording of its answer take less. Retried until the provider accepts. */
@@ -12,7 +10,7 @@ const { submitPayout } = proxyActivities<AdvanceActivities>({
 });
 
 /** Submits the payout of a released advance until the provider accepts it. */
-export async function payOutAdvance(input: PayOutAdvanceInput): Promise<PayoutResult> {
+export async function payOutAdvance(input: AdvanceRequestKey): Promise<PayoutResult> {
   setCurrentDetails('Submitting the payout to the provider.');
   return submitPayout(input);
 }

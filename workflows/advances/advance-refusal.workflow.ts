@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { FreeRefusedAdvanceInput } from '../../services/contracts/advances/advance-refusal.contract.ts';
+import type { AdvanceRequestKey } from '../../services/contracts/advances/advance-request-key.ts';
 import type { AdvanceActivities } from './advance.activities.ts';
 
 const { freeRefusedInstallments } = proxyActivities<AdvanceActivities>({
@@ -8,6 +8,6 @@ const { freeRefusedInstallments } = proxyActivities<AdvanceActivities>({
 });
 
 /** Frees the installments of a refused request, in case the refusal itself could not. */
-export async function freeRefusedAdvance(input: FreeRefusedAdvanceInput): Promise<void> {
+export async function freeRefusedAdvance(input: AdvanceRequestKey): Promise<void> {
   await freeRefusedInstallments(input);
 }

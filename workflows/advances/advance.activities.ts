@@ -1,6 +1,7 @@
 import * as advanceRefusal from '../../services/contracts/advances/advance-refusal.contract.ts';
 import * as advanceRelease from '../../services/contracts/advances/advance-release.contract.ts';
 import * as advanceRequest from '../../services/contracts/advances/advance-request.contract.ts';
+import type { AdvanceRequestKey } from '../../services/contracts/advances/advance-request-key.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
@@ -65,7 +66,7 @@ export function createAdvanceActivities(clients: AdvanceClients) {
     },
 
     /** Frees the reservation of a refused request. */
-    async freeRefusedInstallments(input: advanceRefusal.FreeRefusedAdvanceInput): Promise<void> {
+    async freeRefusedInstallments(input: AdvanceRequestKey): Promise<void> {
       const idempotencyKey = advanceRefusal.workflowId(input.advanceRequestId);
       await funds.freeReservation({ ...advanceFields(input), idempotencyKey });
     },

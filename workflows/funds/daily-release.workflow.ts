@@ -1,7 +1,8 @@
 import { ActivityFailure, continueAsNew, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { AdvanceRequestKey } from '../../services/contracts/advances/advance-request-key.ts';
 import type { Tenant } from '../../services/platform/tenant.ts';
 import type { DailyReleaseResult } from './daily-release.contract.ts';
-import type { DueRequest, FundsActivities } from './funds.activities.ts';
+import type { FundsActivities } from './funds.activities.ts';
 
 /** A call ends within a minute. One that is lost with its worker is repeated after this. */
 const { releaseDueFunds } = proxyActivities<FundsActivities>({
@@ -60,7 +61,7 @@ export async function releaseDailyFunds(progress: Progress = START): Promise<Dai
 }
 
 /** Makes, or completes, one pass over all accounts. Returns the advance requests whose installments are due after it. */
-async function releaseAllAccounts(run: Run): Promise<readonly DueRequest[]> {
+async function releaseAllAccounts(run: Run): Promise<readonly AdvanceRequestKey[]> {
   for (;;) {
     if (run.activities >= ACTIVITIES_PER_RUN) await continueAsNew<typeof releaseDailyFunds>(run.progress);
     const { progress } = run;
@@ -79,7 +80,7 @@ async function releaseAllAccounts(run: Run): Promise<readonly DueRequest[]> {
   }
 }
 
-async function refuseAll(run: Run, due: readonly DueRequest[]): Promise<void> {
+async function refuseAll(run: Run, due: readonly AdvanceRequestKey[]): Promise<void> {
   const outcomes = await Promise.all(due.map(refuse));
   const count = (outcome: RefusalOutcome) => outcomes.filter((each) => each === outcome).length;
   const { progress } = run;
@@ -95,7 +96,7 @@ async function refuseAll(run: Run, due: readonly DueRequest[]): Promise<void> {
 type RefusalOutcome = 'REFUSED' | 'PAID_OUT' | 'LEFT';
 
 /** A request that cannot be refused yet is left to the next day and does not fail the others. */
-async function refuse(request: DueRequest): Promise<RefusalOutcome> {
+async function refuse(request: AdvanceRequestKey): Promise<RefusalOutcome> {
   try {
     return await refuseDueRequest(request);
   } catch (error) {

@@ -2,6 +2,7 @@ import type { CallOptions, Client } from '@connectrpc/connect';
 import { Context } from '@temporalio/activity';
 import type { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { DueReservation, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
+import type { AdvanceRequestKey } from '../../services/contracts/advances/advance-request-key.ts';
 import { DUE_REASON } from '../../services/contracts/advances/due-reason.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { type Tenant, tenantFields, tenantOf } from '../../services/platform/tenant.ts';
@@ -12,16 +13,11 @@ export interface FundsClients {
   readonly funds: Client<typeof FundsService>;
 }
 
-/** An advance request with a reserved installment that is due. */
-export interface DueRequest extends Tenant {
-  readonly advanceRequestId: string;
-}
-
 /** One call of ReleaseDueFunds. */
 export interface ReleaseStep {
   readonly releasedInstallments: number;
   /** The requests whose reserved installments cannot be released yet. */
-  readonly dueRequests: readonly DueRequest[];
+  readonly dueRequests: readonly AdvanceRequestKey[];
   readonly hasMore: boolean;
   /** The last account visited, if there are more. */
   readonly next?: Tenant;
@@ -73,7 +69,7 @@ export function createFundsActivities({ advances, funds }: FundsClients) {
      * its payout is running: its own workflow ends either. A reservation whose request has not come for a long time is
      * abandoned and freed; if the request still comes, it is refused.
      */
-    async refuseDueRequest(due: DueRequest): Promise<'REFUSED' | 'PAID_OUT'> {
+    async refuseDueRequest(due: AdvanceRequestKey): Promise<'REFUSED' | 'PAID_OUT'> {
       const { advanceRequestId } = due;
       const key = { ...tenantFields(due), advanceRequestId, idempotencyKey: `due-${advanceRequestId}` };
       try {
@@ -120,7 +116,7 @@ function waitedMs(): number {
   return Date.now() - Context.current().info.scheduledTimestampMs;
 }
 
-const dueRequest = (reservation: DueReservation): DueRequest => ({
+const dueRequest = (reservation: DueReservation): AdvanceRequestKey => ({
   ...tenantOf(reservation),
   advanceRequestId: reservation.advanceRequestId,
 });

@@ -1,6 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as merchantReview from '../../services/contracts/refunds/merchant-review.contract.ts';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { caseFields, type RefundClients, readCase } from './refund-clients.ts';
 
@@ -9,7 +10,7 @@ export function createReviewActivities(clients: RefundClients) {
   const { refunds } = clients;
   return {
     /** When the merchant's review ends (ISO 8601), or null when it already has. */
-    async readReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
+    async readReviewDeadline(input: RefundCaseKey): Promise<string | null> {
       const { status, merchantReviewDeadlineAt } = await readCase(clients, input);
       if (status !== RefundCaseStatus.MERCHANT_REVIEW || !merchantReviewDeadlineAt) return null;
       return timestampDate(merchantReviewDeadlineAt).toISOString();
@@ -19,7 +20,7 @@ export function createReviewActivities(clients: RefundClients) {
      * Announces that the deadline is approaching. Returns when to try again (ISO 8601) if it is too early, or null once
      * announced or no longer needed.
      */
-    async announceReviewDeadline(input: merchantReview.AwaitMerchantReviewInput): Promise<string | null> {
+    async announceReviewDeadline(input: RefundCaseKey): Promise<string | null> {
       const idempotencyKey = `${merchantReview.workflowId(input.refundCaseId)}:notice`;
       try {
         await refunds.announceReviewDeadline({ ...caseFields(input), idempotencyKey });
@@ -34,9 +35,7 @@ export function createReviewActivities(clients: RefundClients) {
     },
 
     /** Expires the review. Fails, to be retried, while the service's clock is behind the deadline. */
-    async expireMerchantReview(
-      input: merchantReview.AwaitMerchantReviewInput,
-    ): Promise<merchantReview.AwaitMerchantReviewResult> {
+    async expireMerchantReview(input: RefundCaseKey): Promise<merchantReview.AwaitMerchantReviewResult> {
       const idempotencyKey = merchantReview.workflowId(input.refundCaseId);
       try {
         await refunds.expireMerchantReview({ ...caseFields(input), idempotencyKey });

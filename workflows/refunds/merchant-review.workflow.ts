@@ -1,8 +1,6 @@
 import { proxyActivities, setCurrentDetails, sleep } from '@temporalio/workflow';
-import type {
-  AwaitMerchantReviewInput,
-  AwaitMerchantReviewResult,
-} from '../../services/contracts/refunds/merchant-review.contract.ts';
+import type { AwaitMerchantReviewResult } from '../../services/contracts/refunds/merchant-review.contract.ts';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
 import type { RefundActivities } from './refund.activities.ts';
 
 const { readReviewDeadline, announceReviewDeadline, expireMerchantReview } =
@@ -15,9 +13,7 @@ const { readReviewDeadline, announceReviewDeadline, expireMerchantReview } =
  * Announces the deadline of a merchant's review some time before it, waits for it, and then expires the review. Ends
  * early when the merchant decides or the case is closed.
  */
-export async function awaitMerchantReview(
-  input: AwaitMerchantReviewInput,
-): Promise<AwaitMerchantReviewResult> {
+export async function awaitMerchantReview(input: RefundCaseKey): Promise<AwaitMerchantReviewResult> {
   const deadline = await readReviewDeadline(input);
   if (deadline === null) return 'ENDED';
   setCurrentDetails(`The merchant may decide until ${deadline}.`);
@@ -27,7 +23,7 @@ export async function awaitMerchantReview(
   return expireMerchantReview(input);
 }
 
-async function announceDeadline(input: AwaitMerchantReviewInput): Promise<void> {
+async function announceDeadline(input: RefundCaseKey): Promise<void> {
   for (;;) {
     const noticeAt = await announceReviewDeadline(input);
     if (noticeAt === null) return;

@@ -6,7 +6,8 @@ import {
   type RefundCaseService,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
+import { tenantFields } from '../../services/platform/tenant.ts';
 
 /** The services that the refund activities call. */
 export interface RefundClients {
@@ -16,11 +17,7 @@ export interface RefundClients {
   readonly refundProvider?: Client<typeof RefundProviderService> | undefined;
 }
 
-export interface CaseInput extends Tenant {
-  readonly refundCaseId: string;
-}
-
-export const caseFields = ({ refundCaseId, ...tenant }: CaseInput) => ({
+export const caseFields = ({ refundCaseId, ...tenant }: RefundCaseKey) => ({
   ...tenantFields(tenant),
   refundCaseId,
 });
@@ -36,7 +33,7 @@ const CLOSED: ReadonlySet<RefundCaseStatus> = new Set([
 export const isClosed = (status: RefundCaseStatus): boolean => CLOSED.has(status);
 
 /** Reads the current state of the case. */
-export async function readCase({ refunds }: RefundClients, input: CaseInput): Promise<RefundCase> {
+export async function readCase({ refunds }: RefundClients, input: RefundCaseKey): Promise<RefundCase> {
   const { refundCase } = await refunds.getRefundCase(caseFields(input));
   if (!refundCase) throw new TypeError('the response contains no refund case');
   return refundCase;

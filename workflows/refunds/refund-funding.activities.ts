@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type RefundCase, RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
 import { errorInfoOf, unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { type Tenant, tenantFields } from '../../services/platform/tenant.ts';
-import { type CaseInput, caseFields, isClosed, type RefundClients, readCase } from './refund-clients.ts';
+import { caseFields, isClosed, type RefundClients, readCase } from './refund-clients.ts';
 
 /** The largest int32: covers every execution of a case. */
 const ANY_EXECUTION = 2_147_483_647;
@@ -18,15 +19,15 @@ export function createFundingActivities(clients: RefundClients) {
   const { refunds, funds } = clients;
 
   /** The case, or null when it does not exist. */
-  const findCase = (input: CaseInput): Promise<RefundCase | null> =>
+  const findCase = (input: RefundCaseKey): Promise<RefundCase | null> =>
     unlessRefused(readCase(clients, input), { REFUND_CASE_NOT_FOUND: null });
 
   /** Uses a new idempotency key each time, because the same execution may have been queued again since. */
-  async function endWait(input: CaseInput, execution: number): Promise<void> {
+  async function endWait(input: RefundCaseKey, execution: number): Promise<void> {
     await funds.endFundingWait({ ...caseFields(input), idempotencyKey: randomUUID(), execution });
   }
 
-  async function endExecutions(input: CaseInput): Promise<void> {
+  async function endExecutions(input: RefundCaseKey): Promise<void> {
     const ended = { ...caseFields(input), idempotencyKey: randomUUID(), execution: ANY_EXECUTION };
     await funds.endRefundExecutions(ended);
   }
@@ -45,7 +46,7 @@ export function createFundingActivities(clients: RefundClients) {
      * @param waiting the execution that was found to wait, if any. The case is read after that, so that no later
      *   execution can be removed from the queue.
      */
-    async startWaitingRefund(input: CaseInput, waiting = 0): Promise<'STARTED' | 'NOT_WAITING'> {
+    async startWaitingRefund(input: RefundCaseKey, waiting = 0): Promise<'STARTED' | 'NOT_WAITING'> {
       const refundCase = await findCase(input);
       if (refundCase === null) {
         await endExecutions(input);
@@ -73,7 +74,7 @@ export function createFundingActivities(clients: RefundClients) {
     },
 
     /** Fails, to be retried, until the execution of the case has ended. */
-    async awaitExecution(input: CaseInput): Promise<void> {
+    async awaitExecution(input: RefundCaseKey): Promise<void> {
       const { executionStartedAt } = await readCase(clients, input);
       if (executionStartedAt) throw new Error('the refund is executing');
     },

@@ -1,8 +1,6 @@
 import { continueAsNew, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type {
-  ExecuteFundedRefundsInput,
-  WaitingRefund,
-} from '../../services/contracts/refunds/refund-funding.contract.ts';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
+import type { ExecuteFundedRefundsInput } from '../../services/contracts/refunds/refund-funding.contract.ts';
 import type { RefundActivities } from './refund.activities.ts';
 
 /** Bounds the history of one run. */
@@ -37,7 +35,7 @@ export async function executeFundedRefunds(input: ExecuteFundedRefundsInput): Pr
   await continueAsNew<typeof executeFundedRefunds>(account);
 }
 
-async function execute(refund: WaitingRefund, waiting?: number): Promise<void> {
+async function execute(refund: RefundCaseKey, waiting?: number): Promise<void> {
   setCurrentDetails(`Executing refund case ${refund.refundCaseId}.`);
   if ((await startWaitingRefund(refund, waiting)) === 'STARTED') await awaitExecution(refund);
 }

@@ -6,6 +6,7 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../services/contracts/refunds/dispute-hold.contract.ts';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
 import * as refundHold from '../../services/contracts/refunds/refund-hold.contract.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
@@ -39,7 +40,7 @@ export function createHoldActivities(clients: RefundClients) {
 
   return {
     /** Holds the amount of an open case in its sale's funds. */
-    async holdForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
+    async holdForRefund(input: RefundCaseKey): Promise<HoldResult> {
       const refundCase = await readCase(clients, input);
       const { saleId, status } = refundCase;
       if (saleId === undefined || isClosed(status)) return 'ENDED';
@@ -50,7 +51,7 @@ export function createHoldActivities(clients: RefundClients) {
      * Releases what a closed case holds: its sale's funds, its place in the funding queue, and a debit that was made just
      * before the case was closed without it. Later debits are refused.
      */
-    async endHoldForRefund(input: refundHold.RefundHoldInput): Promise<HoldResult> {
+    async endHoldForRefund(input: RefundCaseKey): Promise<HoldResult> {
       const refundCase = await readCase(clients, input);
       const { id, status, saleId, executions } = refundCase;
       if (!isClosed(status)) return 'HELD';
@@ -167,10 +168,7 @@ async function disputeOf({ refunds }: RefundClients, input: disputeHold.DisputeH
 }
 
 /** Reverses the debit of a refund, if there is one. */
-async function reverseLiveDebit(
-  funds: RefundClients['funds'],
-  input: refundHold.RefundHoldInput,
-): Promise<void> {
+async function reverseLiveDebit(funds: RefundClients['funds'], input: RefundCaseKey): Promise<void> {
   const idempotencyKey = refundReversal.workflowId(input.refundCaseId);
   const reversed = funds.reverseRefundDebit({ ...caseFields(input), idempotencyKey });
   await unlessRefused(reversed, { REFUND_DEBIT_NOT_FOUND: undefined });

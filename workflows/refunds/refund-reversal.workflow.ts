@@ -1,5 +1,5 @@
 import { proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { ReverseRefundInput } from '../../services/contracts/refunds/refund-reversal.contract.ts';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
 import type { RefundActivities } from './refund.activities.ts';
 
 const { reverseRefundDebit } = proxyActivities<RefundActivities>({
@@ -8,7 +8,7 @@ const { reverseRefundDebit } = proxyActivities<RefundActivities>({
 });
 
 /** Reverses the debit of a failed refund in funds. */
-export async function reverseRefund(input: ReverseRefundInput): Promise<void> {
+export async function reverseRefund(input: RefundCaseKey): Promise<void> {
   setCurrentDetails("Reversing the debit of the merchant's funds.");
   await reverseRefundDebit(input);
 }

@@ -1,5 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { RefundCaseStatus } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import type { RefundCaseKey } from '../../services/contracts/refunds/refund-case-key.ts';
 import * as refundReversal from '../../services/contracts/refunds/refund-reversal.contract.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
@@ -29,7 +30,7 @@ export function createRefundActivities(clients: RefundClients) {
      * Reverses the debit of a FAILED refund; fails in any other state. First lifts its hold, which would take what returns.
      * Funds keeps one reversal per case.
      */
-    async reverseRefundDebit(input: refundReversal.ReverseRefundInput): Promise<void> {
+    async reverseRefundDebit(input: RefundCaseKey): Promise<void> {
       const refundCase = await readCase(clients, input);
       const { status } = refundCase;
       if (status !== RefundCaseStatus.FAILED) {

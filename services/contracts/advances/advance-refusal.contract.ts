@@ -1,14 +1,10 @@
-import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
+import type { AdvanceRequestKey } from './advance-request-key.ts';
 
 export const workflowType = 'freeRefusedAdvance';
 
 export const workflowId = (advanceRequestId: string) => `advance-refusal-${advanceRequestId}`;
 
-export interface FreeRefusedAdvanceInput extends Tenant {
-  readonly advanceRequestId: string;
-}
-
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: FreeRefusedAdvanceInput) =>
+export const startCommand = (input: AdvanceRequestKey) =>
   startWorkflow(workflowType, workflowId(input.advanceRequestId), input);

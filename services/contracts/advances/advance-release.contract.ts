@@ -1,5 +1,5 @@
-import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
+import type { AdvanceRequestKey } from './advance-request-key.ts';
 
 export const workflowType = 'releaseAdvance';
 
@@ -8,8 +8,7 @@ export const COMPLETE_AFTER = '20 seconds';
 
 export const workflowId = (advanceRequestId: string) => `advance-release-${advanceRequestId}`;
 
-export interface ReleaseAdvanceInput extends Tenant {
-  readonly advanceRequestId: string;
+export interface ReleaseAdvanceInput extends AdvanceRequestKey {
   /** When the last covered date has passed, in ISO 8601. */
   readonly settlesAt: string;
 }

@@ -1,5 +1,5 @@
-import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
+import type { AdvanceRequestKey } from './advance-request-key.ts';
 
 export const workflowType = 'completeAdvanceRequest';
 
@@ -8,9 +8,8 @@ export const COMPLETE_AFTER = '20 seconds';
 
 export const workflowId = (advanceRequestId: string) => `advance-request-${advanceRequestId}`;
 
-export interface CompleteAdvanceRequestInput extends Tenant {
+export interface CompleteAdvanceRequestInput extends AdvanceRequestKey {
   readonly quoteId: string;
-  readonly advanceRequestId: string;
 }
 
 /** REQUESTED: the request exists. REFUSED: it never will, and nothing is reserved. */

@@ -1,5 +1,5 @@
-import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
+import type { RefundCaseKey } from './refund-case-key.ts';
 
 export const workflowType = 'executeRefund';
 
@@ -7,8 +7,7 @@ export const workflowType = 'executeRefund';
 export const workflowId = (refundCaseId: string, execution: number) =>
   execution === 1 ? `refund-${refundCaseId}` : `refund-${refundCaseId}-${execution}`;
 
-export interface ExecuteRefundInput extends Tenant {
-  readonly refundCaseId: string;
+export interface ExecuteRefundInput extends RefundCaseKey {
   /** The number of this execution of the case, from 1. */
   readonly execution: number;
 }

@@ -11,11 +11,6 @@ export interface ExecuteFundedRefundsInput extends Tenant {
   readonly refundCaseId?: string;
 }
 
-/** A refund that is or was waiting for the balance. */
-export interface WaitingRefund extends Tenant {
-  readonly refundCaseId: string;
-}
-
 /** @param wakeUpId a new id: each wake-up runs as a workflow of its own. */
 export const startCommand = (wakeUpId: string, input: ExecuteFundedRefundsInput) =>
   startWorkflow(workflowType, workflowId(wakeUpId), input);

@@ -1,14 +1,10 @@
-import type { Tenant } from '../../platform/tenant.ts';
 import { startWorkflow } from '../start-workflow.ts';
+import type { RefundCaseKey } from './refund-case-key.ts';
 
 export const workflowType = 'reverseRefund';
 
 export const workflowId = (refundCaseId: string) => `refund-reversal-${refundCaseId}`;
 
-export interface ReverseRefundInput extends Tenant {
-  readonly refundCaseId: string;
-}
-
 /** Starts the workflow once the transaction commits. */
-export const startCommand = (input: ReverseRefundInput) =>
+export const startCommand = (input: RefundCaseKey) =>
   startWorkflow(workflowType, workflowId(input.refundCaseId), input);

@@ -8,6 +8,7 @@ import {
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { PayoutProviderService } from '../../../proto/gen/payments/providers/v1/providers_pb.js';
 import * as advancePayout from '../../../services/contracts/advances/advance-payout.contract.ts';
+import type { AdvanceRequestKey } from '../../../services/contracts/advances/advance-request-key.ts';
 import { connectGrpc, type GrpcConnection } from '../../../services/platform/rpc/remote-transport.ts';
 import { createAdvanceActivities } from '../../../workflows/advances/advance.activities.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
@@ -41,7 +42,7 @@ async function approved() {
   const { id } = await caller.request((await caller.quote({ maxAmountMinor: 4_800n })).id);
   await caller.approve(id);
   const { merchantId } = caller.funds.tenant;
-  const input: advancePayout.PayOutAdvanceInput = { merchantId, environment: 'live', advanceRequestId: id };
+  const input: AdvanceRequestKey = { merchantId, environment: 'live', advanceRequestId: id };
   return {
     ...caller,
     id,
@@ -56,7 +57,7 @@ async function approved() {
 }
 
 /** An attempt beside those of the workflow. */
-const submit = (input: advancePayout.PayOutAdvanceInput) =>
+const submit = (input: AdvanceRequestKey) =>
   activitiesOf(createClient(PayoutProviderService, connection.transport)).submitPayout(input);
 
 function activitiesOf(payoutProvider?: Client<typeof PayoutProviderService>) {

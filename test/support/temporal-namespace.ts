@@ -5,7 +5,10 @@ import type { WorkflowBundleOption } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
 import { bundleFile } from '../../workflows/workflow-bundle.ts';
+import { recordHistories } from './recorded-histories.ts';
 import type { TestNamespace } from './temporal.ts';
+
+const { RECORD_HISTORIES } = process.env;
 
 /** A new namespace of the server that the test files of this run share: for tests that never stop their Temporal. */
 export async function createTestNamespace(): Promise<TestNamespace> {
@@ -13,11 +16,15 @@ export async function createTestNamespace(): Promise<TestNamespace> {
   const namespace = `test-${randomUUID()}`;
   const connection = await Connection.connect({ address });
   await prepareNamespace(connection, namespace);
+  const client = new Client({ connection, namespace });
   return {
     address,
     namespace,
-    client: new Client({ connection, namespace }),
-    [Symbol.asyncDispose]: () => connection.close(),
+    client,
+    async [Symbol.asyncDispose]() {
+      if (RECORD_HISTORIES) await recordHistories(client, RECORD_HISTORIES);
+      await connection.close();
+    },
   };
 }
 

@@ -14,7 +14,6 @@ import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { exhausted } from '../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
-import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import {
@@ -47,8 +46,6 @@ beforeAll(async () => {
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
-  const { RECORD_HISTORIES } = process.env;
-  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
   await worker?.close();
   await harness?.close();
   await endpoints?.receiver[Symbol.asyncDispose]();

@@ -1,30 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@connectrpc/connect';
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { WebhookSubscriptionService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import {
   type NotifyContactInput,
   workflowId,
   workflowType,
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
-import { createLogger } from '../../../services/platform/process/telemetry.ts';
-import { mailLinks } from '../../../workflows/accounts/mail-links.ts';
-import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
-import { createMailer } from '../../../workflows/accounts/smtp-mailer.ts';
+import { createActivities } from '../../../workflows/activities.ts';
+import { connectProviders } from '../../../workflows/provider-clients.ts';
 import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/outbox-start.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
-import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { exhausted } from '../../services/webhooks/subscriptions/subscription-errors.ts';
 import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
+import { startActivityWorker } from '../../support/activity-worker.ts';
 import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
-import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { mailTo, startNoticeHarness } from './notice-fixture.ts';
@@ -36,42 +27,23 @@ let temporal: TestNamespace;
 let inbox: SmtpInbox;
 let harness: TestHarness;
 let fixture: WebhooksFixture;
-let connection: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
+let worker: Awaited<ReturnType<typeof startActivityWorker>>;
 
 beforeAll(async () => {
   [temporal, inbox] = await Promise.all([createTestNamespace(), startSmtpInbox()]);
   harness = await startNoticeHarness(inbox);
   fixture = webhooksFixture(harness, harness.transports.inProcess);
-  installRuntime(createLogger('fatal'));
-  connection = await NativeConnection.connect({ address: temporal.address });
-  worker = await Worker.create({
-    connection,
-    namespace: temporal.namespace,
-    taskQueue: TASK_QUEUE,
+  const { config, transports } = harness;
+  const providers = connectProviders(config);
+  const activities = createActivities({ transport: transports.inProcess, providers, config });
+  worker = await startActivityWorker(temporal, activities, {
     workflowsPath: path('../../../workflows/accounts/notify-contact.workflow.ts'),
     interceptors: { workflowModules: [path('short-hours.ts')] },
-    activities: createNoticeActivities({
-      accounts: createClient(AccountService, harness.transports.inProcess),
-      subscriptions: createClient(WebhookSubscriptionService, harness.transports.inProcess),
-      refunds: createClient(RefundCaseService, harness.transports.inProcess),
-      funds: createClient(FundsService, harness.transports.inProcess),
-      advances: createClient(AdvanceService, harness.transports.inProcess),
-      apiKeys: createClient(ApiKeyService, harness.transports.inProcess),
-      sendMail: createMailer(harness.config),
-      links: mailLinks(harness.config),
-    }),
   });
-  running = worker.run();
 }, TEMPORAL_START_MS);
 
 afterAll(async () => {
-  const { RECORD_HISTORIES } = process.env;
-  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
-  worker?.shutdown();
-  await running;
-  await connection?.close();
+  await worker?.close();
   await harness?.close();
   await inbox?.[Symbol.asyncDispose]();
   await temporal?.[Symbol.asyncDispose]();

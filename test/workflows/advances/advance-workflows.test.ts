@@ -6,7 +6,6 @@ import * as advanceRelease from '../../../services/contracts/advances/advance-re
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
-import { recordHistories } from '../../support/recorded-histories.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { startFundsWorkflows } from '../funds/funds-workflows.ts';
@@ -18,8 +17,6 @@ beforeAll(async () => {
   workflows = await startFundsWorkflows();
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  const { RECORD_HISTORIES } = process.env;
-  if (RECORD_HISTORIES) await recordHistories(workflows.temporal.client, RECORD_HISTORIES);
   await verifyFunds(workflows.harness);
   await workflows.close();
 });

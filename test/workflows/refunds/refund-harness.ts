@@ -11,7 +11,6 @@ import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
 import { refundsOf, type Tenant } from '../../services/refunds/refund-case-fixture.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { type HarnessWorkerOptions, startHarnessWorker } from '../../support/harness-worker.ts';
-import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
@@ -31,8 +30,6 @@ export async function startRefundHarness(
     again: (type: string, workflowId: string, input: object) =>
       temporal.client.workflow.execute(type, { taskQueue: TASK_QUEUE, workflowId, args: [input] }),
     async close() {
-      const { RECORD_HISTORIES } = process.env;
-      if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
       await worker.close();
       await harness.close();
       await temporal[Symbol.asyncDispose]();

@@ -3,7 +3,6 @@ import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { FundsService, SaleMethod } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
@@ -14,51 +13,35 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as reversal from '../../../services/contracts/refunds/refund-reversal.contract.ts';
-import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createRefundActivities } from '../../../workflows/refunds/refund.activities.ts';
-import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
+import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { startActivityWorker } from '../../support/activity-worker.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
-import { recordHistories } from '../../support/recorded-histories.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
-import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
-const TASK_QUEUE = 'refund-workflows';
 const REVIEW_PERIOD_MS = 3_600_000;
 
 let harness: TestHarness;
 let temporal: TestNamespace;
-let connection: NativeConnection;
-let worker: Worker;
-let running: Promise<void>;
+let worker: Awaited<ReturnType<typeof startActivityWorker>>;
 
 beforeAll(async () => {
   [harness, temporal] = await Promise.all([
     startHarness({ SERVICES: 'refunds,funds', MERCHANT_REVIEW_PERIOD: '1h', REFUND_DEADLINE_NOTICE: '3s' }),
     createTestNamespace(),
   ]);
-  installRuntime(createLogger('fatal'));
-  connection = await NativeConnection.connect({ address: temporal.address });
   const { inProcess } = harness.transports;
-  worker = await Worker.create({
-    connection,
-    taskQueue: TASK_QUEUE,
-    namespace: temporal.namespace,
-    workflowBundle: testWorkflowBundle(),
-    activities: createRefundActivities({
-      refunds: createClient(RefundCaseService, inProcess),
-      funds: createClient(FundsService, inProcess),
-    }),
+  const activities = createRefundActivities({
+    refunds: createClient(RefundCaseService, inProcess),
+    funds: createClient(FundsService, inProcess),
   });
-  running = worker.run();
+  worker = await startActivityWorker(temporal, activities);
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  const { RECORD_HISTORIES } = process.env;
-  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
-  worker.shutdown();
-  await running;
-  await connection.close();
+  await worker.close();
   await temporal[Symbol.asyncDispose]();
   await harness.close();
 });

@@ -12,7 +12,6 @@ import {
 import type { TestTenant } from '../../services/webhooks/webhooks-fixture.ts';
 import { newTenant } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
-import { recordHistories } from '../../support/recorded-histories.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
@@ -141,8 +140,6 @@ export class DeliverySystem {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const { RECORD_HISTORIES } = process.env;
-    if (RECORD_HISTORIES) await recordHistories(this.temporal.client, RECORD_HISTORIES);
     await this.worker?.close();
     await this.webhooks[Symbol.asyncDispose]();
     await this.temporal[Symbol.asyncDispose]();

@@ -1,50 +1,37 @@
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
-import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { DispatchService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { ensureSchedules } from '../../../workflows/schedules.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
-import { installRuntime } from '../../../workflows/temporal/temporal-runtime.ts';
 import { createRetentionActivities } from '../../../workflows/webhooks/retention.activities.ts';
 import { scheduleId, workflowType } from '../../../workflows/webhooks/retention.contract.ts';
 import { backdate, partitionNames } from '../../services/webhooks/webhook-past.ts';
 import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
+import { startActivityWorker } from '../../support/activity-worker.ts';
 import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { recordHistories } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
-import { createTestNamespace, testWorkflowBundle } from '../../support/temporal-namespace.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 
 type Activities = ReturnType<typeof createRetentionActivities>;
 
 let harness: TestHarness;
 let temporal: TestNamespace;
-let connection: NativeConnection;
 beforeAll(async () => {
-  installRuntime(createLogger('fatal'));
   [harness, temporal] = await Promise.all([startHarness({ SERVICES: 'webhooks' }), createTestNamespace()]);
-  connection = await NativeConnection.connect({ address: temporal.address });
 }, TEMPORAL_START_MS);
 afterAll(async () => {
-  const { RECORD_HISTORIES } = process.env;
-  if (RECORD_HISTORIES) await recordHistories(temporal.client, RECORD_HISTORIES);
-  await connection.close();
   await temporal[Symbol.asyncDispose]();
   await harness.close();
 });
 
 /** Runs a worker with these activities. */
 async function working<T>(activities: Activities, work: () => Promise<T>): Promise<T> {
-  const { namespace } = temporal;
-  const workflowBundle = testWorkflowBundle();
-  const worker = await Worker.create({
-    connection,
-    namespace,
-    taskQueue: TASK_QUEUE,
-    workflowBundle,
-    activities,
-  });
-  return worker.runUntil(work());
+  const worker = await startActivityWorker(temporal, activities);
+  try {
+    return await work();
+  } finally {
+    await worker.close();
+  }
 }
 
 /** Over the port, as the worker calls. */

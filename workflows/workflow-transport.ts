@@ -1,6 +1,7 @@
 import type { Transport } from '@connectrpc/connect';
 import { asyncLocalStorage } from '@temporalio/activity';
 import { REQUEST_ID_HEADER, WORKFLOW_HEADER } from '../services/platform/rpc/call-context.ts';
+import { isRequestId } from '../services/platform/rpc/request-id.ts';
 import { causeOfActivity } from './temporal/activity-cause.ts';
 
 /** The deadline of a call without one of its own: no longer than the shortest timeout of an activity. */
@@ -19,7 +20,7 @@ export function workflowTransport(transport: Transport): Transport {
       const headers = new Headers(header);
       headers.set(WORKFLOW_HEADER, workflowId);
       const { requestId } = causeOfActivity() ?? {};
-      if (requestId) headers.set(REQUEST_ID_HEADER, requestId);
+      if (requestId && isRequestId(requestId)) headers.set(REQUEST_ID_HEADER, requestId);
       return transport.unary(method, signal, timeoutMs, headers, input, values);
     },
   };

@@ -8,11 +8,10 @@ import { certificateCallers } from './certificate-callers.ts';
 import { onTheWire } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
 import { peerOf } from './peer-certificate.ts';
-import { newRequestId } from './request-id.ts';
+import { isRequestId, newRequestId } from './request-id.ts';
 
 const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
 const MAX_TOKEN_HASHES = 1_000;
-const REQUEST_ID = /^[\x21-\x7e]{1,100}$/;
 
 /** Finds callers whose tokens are not in the settings. */
 export interface CallerDirectory {
@@ -70,7 +69,7 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
             // Nothing else maps domain errors before the interceptors run.
             throw onTheWire(error);
           });
-    identifyCall(values, caller, REQUEST_ID.test(requestId) ? requestId : newRequestId());
+    identifyCall(values, caller, isRequestId(requestId) ? requestId : newRequestId());
     identifyOrigin(values, header);
   };
 }

@@ -15,3 +15,6 @@ export function newRequestId(): string {
   used += ID_BYTES;
   return uuidv7({ random: pool.subarray(used - ID_BYTES, used) });
 }
+
+/** Whether a text can be the id of a request. PublishEvent also accepts others, which a header could not carry. */
+export const isRequestId = (text: string): boolean => /^[\x21-\x7e]{1,100}$/.test(text);

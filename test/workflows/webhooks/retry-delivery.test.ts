@@ -78,6 +78,14 @@ describe('the workflow of a failing delivery', () => {
     expect(await staticSummary()).toBe(`payment.succeeded.v1 to subscription ${subscriptionId}`);
   });
 
+  it('makes the attempts for an event whose request id no header can carry', async () => {
+    const subscriber = await system.subscriber();
+    subscriber.endpoint.answer(500);
+    const { id: eventId } = await system.webhooks.publish(subscriber.tenant, undefined, '注文\n42');
+    const { id } = await system.becomes(subscriber, eventId, RETRYING);
+    await system.shows(id, /^attempt 3: HTTP 500/);
+  });
+
   it('makes one attempt with each signal to retry now', async () => {
     const { id, endpoint, workflow } = await waiting();
     await workflow.signal('retryNow');

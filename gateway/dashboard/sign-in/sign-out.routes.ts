@@ -18,8 +18,9 @@ export function signOutRoutes(
 ): void {
   const preValidation = async (request: FastifyRequest) => requireSessionsForm(request);
   app.post('/sign-out', { preValidation }, async (request, reply) => {
-    // Even if ending the session fails, this browser no longer has it.
-    clearSessionCookie(reply);
+    // Even if ending the session fails, this browser no longer has it. A form of another site comes without the cookie, and
+    // must not clear it.
+    if (sessionTokenOf(request) !== undefined) clearSessionCookie(reply);
     const person = await guard.findPerson(request);
     if (person) {
       const { accountId, sessionId } = person;

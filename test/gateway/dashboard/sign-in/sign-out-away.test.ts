@@ -1,5 +1,5 @@
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { csrfTokenOf } from '../../../../gateway/dashboard/session/session-cookie.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
@@ -12,9 +12,15 @@ const unavailable: Transport = {
   stream: () => Promise.reject(new ConnectError('unavailable', Code.Unavailable)),
 };
 
-test('signing out while the services are unavailable shows a warning, and clears the cookie', async () => {
+async function dashboardWithoutServices() {
   const config = testConfig({ OIDC_ISSUER: 'https://issuer.invalid' });
   const dashboard = await createDashboard({ config, transport: unavailable, logger: createLogger('fatal') });
+  onTestFinished(() => dashboard.close());
+  return dashboard;
+}
+
+test('signing out while the services are unavailable shows a warning, and clears the cookie', async () => {
+  const dashboard = await dashboardWithoutServices();
   const token = 'a'.repeat(43);
   const answer = await dashboard.inject({
     method: 'POST',
@@ -25,5 +31,11 @@ test('signing out while the services are unavailable shows a warning, and clears
   });
   expect(answer.statusCode).toBe(503);
   expect(answer.cookies).toContainEqual(expect.objectContaining({ name: SESSION, value: '', maxAge: 0 }));
-  await dashboard.close();
+});
+
+test('a form of another site, which comes without the cookie, does not clear it', async () => {
+  const dashboard = await dashboardWithoutServices();
+  const answer = await dashboard.inject({ method: 'POST', url: '/sign-out' });
+  expect(answer.headers.location).toBe('/signed-out');
+  expect(answer.cookies).toEqual([]);
 });

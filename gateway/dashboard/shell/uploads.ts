@@ -44,8 +44,8 @@ export class Uploads {
   /**
    * Reads the form into `request.body` and its file into `request.upload`, within the limits. The fields come before the
    * file, so that `requireOwnForm` refuses a foreign form before any of its file is kept.
-   * @throws Failure 403 for a foreign form, 400 for another content type or a closed connection, 413 for a long field, 429
-   *   and 503 while too many uploads are running
+   * @throws Failure 403 for a foreign form, 400 for another content type, a malformed body or a closed connection, 413 for a
+   *   long field, 429 and 503 while too many uploads are running
    */
   async read(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     if (!request.isMultipart()) {
@@ -53,18 +53,12 @@ export class Uploads {
       throw Failure.of(400, 'badRequest');
     }
     this.#start(request, reply);
-    const fields: Record<string, unknown> = {};
-    request.body = fields;
-    for await (const part of request.parts()) {
-      if (part.type === 'field') {
-        if (part.valueTruncated) throw Failure.of(413, 'tooLarge');
-        const { fieldname: name, value } = part;
-        fields[name] = name in fields ? [fields[name], value].flat() : value;
-        continue;
-      }
-      requireOwnForm(request);
-      const content = await part.toBuffer();
-      request.upload = part.file.truncated ? 'TOO_LARGE' : { name: part.filename ?? '', content };
+    try {
+      await readParts(request);
+    } catch (error) {
+      // The parser's own errors: the body is malformed, or its browser left before the end.
+      const isKnown = error instanceof Failure || 'statusCode' in (error as Error);
+      throw isKnown ? error : Failure.of(400, 'badRequest', error);
     }
     requireOwnForm(request);
   }
@@ -84,5 +78,21 @@ export class Uploads {
       release();
     };
     for (const emitter of emitters) emitter.once('close', end);
+  }
+}
+
+async function readParts(request: FastifyRequest): Promise<void> {
+  const fields: Record<string, unknown> = {};
+  request.body = fields;
+  for await (const part of request.parts()) {
+    if (part.type === 'field') {
+      if (part.valueTruncated) throw Failure.of(413, 'tooLarge');
+      const { fieldname: name, value } = part;
+      fields[name] = name in fields ? [fields[name], value].flat() : value;
+      continue;
+    }
+    requireOwnForm(request);
+    const content = await part.toBuffer();
+    request.upload = part.file.truncated ? 'TOO_LARGE' : { name: part.filename ?? '', content };
   }
 }

@@ -162,3 +162,21 @@ it('refuses a foreign form before its file, and files of other cases and merchan
     expect((await visitor.fetch(`${page}/evidence`, { method: 'POST', body })).status).toBe(status);
   expect(await audited()).toEqual(before);
 });
+
+it('refuses a malformed form, or one that ends early, as the browser’s fault', async () => {
+  const { visitor, page, audited } = await aCase();
+  const field = `--x\r\nContent-Disposition: form-data; name="_csrf"\r\n\r\n${visitor.proof()._csrf}`;
+  for (const [type, body] of [
+    ['multipart/form-data', field],
+    [`multipart/form-data; boundary=${'x'.repeat(300)}`, field],
+    ['multipart/form-data; boundary=x', field],
+  ] as const) {
+    const answer = await visitor.fetch(`${page}/evidence`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': type },
+    });
+    expect(answer.status, type).toBe(400);
+  }
+  expect(await audited()).toEqual([]);
+});

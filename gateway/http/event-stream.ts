@@ -8,6 +8,7 @@ export interface StreamMessage {
 }
 
 const KEEP_ALIVE = ': keep-alive\n\n';
+const END = { done: true, value: undefined } as const;
 
 /**
  * Answers with an event stream (text/event-stream), as fast as the client reads it. The response begins with the
@@ -26,7 +27,11 @@ export async function sendEventStream(
   else reply.raw.once('close', () => left.abort());
   const signal = AbortSignal.any([left.signal, closing]);
   const messages = open(signal)[Symbol.asyncIterator]();
-  const first = await messages.next();
+  const first = await messages.next().catch((error: unknown) => {
+    // Nobody awaits the first message any more.
+    if (signal.aborted) return END;
+    throw error;
+  });
   const stream = Readable.from(linesOf(first, messages, reply, signal));
   reply.header('x-accel-buffering', 'no').type('text/event-stream; charset=utf-8');
   return reply.send(stream);

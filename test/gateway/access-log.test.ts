@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { createRouterTransport } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { WebhookListenerService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { apiKeyHint, newApiKey } from '../../services/platform/api-key-format.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { testConfig } from '../support/harness.ts';
@@ -63,4 +65,33 @@ test('a request refused because of overload has one line in the log, and counts 
       merchantId,
     }),
   ]);
+});
+
+test('a client that leaves before the first message of a stream is not logged as a failure', async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
+  const begun = Promise.withResolvers<void>();
+  const transport = createRouterTransport((router) => {
+    const caller = {
+      apiKeyId: randomUUID(),
+      merchantId: randomUUID(),
+      scopes: [ApiKeyScope.WEBHOOKS_MANAGE],
+    };
+    router.rpc(ApiKeyService.method.authenticateApiKey, () => caller);
+    router.rpc(WebhookListenerService.method.followEvents, async function* (_request, { signal }) {
+      begun.resolve();
+      await once(signal, 'abort');
+      yield {};
+    });
+  });
+  const app = createGateway({ environment: 'test', config: testConfig(), transport, logger });
+  const port = await listenOnFreePort(app);
+  const left = new AbortController();
+  const headers = { authorization: `Bearer ${newApiKey('test')}` };
+  const answer = fetch(`http://127.0.0.1:${port}/cli/v1/events`, { signal: left.signal, headers });
+  await begun.promise;
+  left.abort();
+  await expect(answer).rejects.toThrow();
+  await app.close();
+  expect(lines.filter((line) => JSON.parse(line).level > 30)).toEqual([]);
 });

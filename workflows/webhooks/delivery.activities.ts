@@ -19,7 +19,7 @@ import type {
 } from '../../services/contracts/webhooks/retry-delivery.contract.ts';
 import { unlessRefused } from '../../services/platform/rpc/connect-errors.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
-import { retryLater } from '../retry-later.ts';
+import { retryLater } from './retry-later.ts';
 
 /** The services of webhooks. */
 export interface WebhookClients {

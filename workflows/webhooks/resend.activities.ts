@@ -9,8 +9,8 @@ import {
 } from '../../services/contracts/webhooks/resend-deliveries.contract.ts';
 import { tenantFields } from '../../services/platform/tenant.ts';
 import { withFinalRefusals } from '../final-refusal.ts';
-import { retryLater } from '../retry-later.ts';
 import type { WebhookClients } from './delivery.activities.ts';
+import { retryLater } from './retry-later.ts';
 
 export type ResendActivities = ReturnType<typeof createResendActivities>;
 

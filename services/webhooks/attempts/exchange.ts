@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
-import { MAX_RETRY_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { ConnectionStep } from '../../platform/egress/connection-trace.ts';
 import type { TracedConnection, TracedHandler } from '../../platform/egress/guarded-pools.ts';
+import { MAX_RETRY_AFTER_MS } from './attempt-limits.ts';
 
 const TOO_LONG = new Error('the rest of the response is not read');
 export const NO_FINAL_RESPONSE = new Error('interim responses take up the whole limit');

@@ -1,4 +1,3 @@
-import { LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { Config } from '../../platform/process/config.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import {
@@ -8,6 +7,7 @@ import {
   type ReportedAttempt,
 } from '../deliveries/delivery.ts';
 import type { SubscriptionError, SubscriptionState } from '../subscriptions/subscription.ts';
+import { LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from './attempt-limits.ts';
 
 /** A delivery and its subscription when a report arrives. */
 export interface ReportedRow {

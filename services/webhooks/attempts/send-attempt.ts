@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import { codeOf, EgressError, isNotHttp } from '../../platform/egress/egress-error.ts';
 import type { EgressGuard } from '../../platform/egress/egress-guard.ts';
 import type { AttemptFailureName, AttemptResult } from '../deliveries/delivery.ts';
+import { ATTEMPT_TIMEOUT_MS } from './attempt-limits.ts';
 import {
   Exchange,
   type ExchangeStep,

@@ -1,5 +1,5 @@
-import { LOST_AFTER_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { LOST_AFTER_MS } from '../attempts/attempt-limits.ts';
 import type { ReportedAttempt } from '../deliveries/delivery.ts';
 import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
 import type { ReportBuffer } from './report-buffer.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram } from 'prom-client';
-import { ATTEMPT_TIMEOUT_MS } from '../../contracts/webhooks/delivery-limits.ts';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
+import { ATTEMPT_TIMEOUT_MS } from '../attempts/attempt-limits.ts';
 import { Exchange } from '../attempts/exchange.ts';
 import { ABORTED, type Attempt, sendAttempt } from '../attempts/send-attempt.ts';
 import {

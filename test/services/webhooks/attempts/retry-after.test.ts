@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_RETRY_AFTER_MS } from '../../../../services/contracts/webhooks/delivery-limits.ts';
+import { MAX_RETRY_AFTER_MS } from '../../../../services/webhooks/attempts/attempt-limits.ts';
 import { parseRetryAfter } from '../../../../services/webhooks/attempts/exchange.ts';
 
 const NOW = Date.UTC(2026, 1, 3, 8, 0, 0);

@@ -3,7 +3,7 @@ import {
   afterExhaustion,
   type SubscriptionHealth,
 } from '../../../../services/webhooks/subscriptions/subscription.ts';
-import { exhausted } from '../subscriptions/subscription-errors.ts';
+import { exhausted } from './subscription-errors.ts';
 
 const THEN = new Date('2026-11-01T12:00:00Z');
 const NOW = new Date('2026-11-21T12:00:00Z');

@@ -92,10 +92,13 @@ export class LaneReading {
     for (const lane of lanes) this.#unopened.add(lane);
   }
 
-  /** Reads the deliveries waiting in lanes that were added, and all that have changed since the last call. */
-  async readNew(): Promise<void> {
+  /**
+   * Reads the deliveries waiting in lanes that were added, and a page of those that have changed since the last call.
+   * @returns whether to call it again at once. It may go on for long, and must not delay other periodic work.
+   */
+  async readNew(): Promise<boolean> {
     if (this.#unopened.size > 0) await this.#openLanes();
-    for (let more = true; more; ) more = await this.#readChangedPage();
+    return this.#readChangedPage();
   }
 
   /** Reads the subscriptions that have changed, and the deliveries waiting for them. */

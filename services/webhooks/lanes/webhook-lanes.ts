@@ -169,9 +169,9 @@ export class WebhookLanes {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        await this.#read();
+        const hasMore = await this.#read();
         failures = 0;
-        await this.#sleep.sleep(this.#refreshes.remainingMs, MIN_SLEEP_MS);
+        if (!hasMore) await this.#sleep.sleep(this.#refreshes.remainingMs, MIN_SLEEP_MS);
       } catch (error) {
         if (failures === 0)
           this.#deps.logger.warn({ err: error }, 'reading webhook deliveries was interrupted');
@@ -184,18 +184,19 @@ export class WebhookLanes {
     this.#endReading();
   }
 
-  /** Reads everything new, and starts its attempts. */
-  async #read(): Promise<void> {
+  /** Reads what is new, and starts its attempts. @returns whether there is more. */
+  async #read(): Promise<boolean> {
     this.#leases.wake();
     const reading = this.#reading ?? (await this.#begin());
     if (this.#refreshes.isDue()) await reading.refresh();
     if (this.#rechecks.isDue()) reading.addLanes(this.#leases.lanes);
-    await reading.readNew();
+    const hasMore = await reading.readNew();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
     if (this.#reportsLost.isDue()) await reportLost(this.#db.run, this.#leases.lanes, this.#reports);
     this.#attempts.recordLong();
     this.#dispatcher.pump();
-    this.#readAtMs = performance.now();
+    if (!hasMore) this.#readAtMs = performance.now();
+    return hasMore;
   }
 
   async #begin(): Promise<LaneReading> {

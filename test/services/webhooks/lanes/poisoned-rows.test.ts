@@ -225,6 +225,40 @@ describe('a subscription that cannot be sent to', () => {
   });
 });
 
+/** Each statement that looks for deliveries to unblock adds one that is BLOCKED, as if they came faster than it looks. */
+const BLOCK_ONE_MORE = `
+create function block_one_more() returns trigger language plpgsql as $$
+begin
+  insert into webhooks.open_delivery
+    (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id, ordered,
+     status, attempt_count, next_attempt_at)
+  select merchant_id, environment, uuidv7(), subscription_id, lane, event_id, event_type, object_id, sequence, request_id,
+         true, 'BLOCKED', 0, now()
+    from webhooks.open_delivery where ordered order by id desc limit 1;
+  return null;
+end $$;
+create trigger block_one_more after update on webhooks.open_delivery for each statement execute function block_one_more()`;
+
+it('deliveries that are BLOCKED all the time do not delay the rest of the work', async () => {
+  const ordered = await webhooks.subscribed(tenant, { ordered: true });
+  const waiting = ordered.endpoint.hold();
+  await webhooks.publish(tenant, 'object');
+  const { id } = await webhooks.subscribed(other, { eventTypes: ['payment.failed.v1'] });
+  await webhooks.sql(BLOCK_ONE_MORE);
+  onTestFinished(async () => {
+    await webhooks.sql('drop function block_one_more cascade');
+    await discard(ordered.id);
+    waiting.release(200);
+  });
+  await webhooks.publish(tenant, 'object');
+  await webhooks.sql('update webhooks.subscription set holding = true where id = $1', [id]);
+  await eventually(async () =>
+    expect(await webhooks.sql('select holding from webhooks.subscription where id = $1', [id])).toEqual([
+      { holding: false },
+    ]),
+  );
+});
+
 describe('ids of a wrong clock', () => {
   /** Gives the deliveries of an event, and the event itself, ids of another time. */
   const moveTo = async (eventId: string, time: string, withEvent: boolean) => {

@@ -78,24 +78,24 @@ export interface RefundedSale {
   readonly amountMinor: bigint | null;
   /** The sum of the open and succeeded refunds of all its payments. */
   readonly committedMinor: bigint;
-  /** The amount lost in disputes of its other payments. */
-  readonly lostElsewhereMinor: bigint;
+  /** The amount lost in disputes of all its payments. */
+  readonly lostMinor: bigint;
   /** Whether refunds or lost disputes of its other payments use any of it. */
   readonly isShared: boolean;
 }
 
 /**
- * The part of a sale that its refunds, and lost disputes of its other payments, leave for a refund. Null if that is not
- * known, or if only one payment uses the sale, whose own amount is the limit then.
+ * The part of a sale that its refunds and lost disputes leave for a refund. Null if that is not known, or if only one payment
+ * uses the sale, whose own amount is the limit then.
  */
 export function saleRestMinor({
   amountMinor,
   committedMinor,
-  lostElsewhereMinor,
+  lostMinor,
   isShared,
 }: RefundedSale): bigint | null {
   if (amountMinor === null || !isShared) return null;
-  return atLeastZero(amountMinor - committedMinor - lostElsewhereMinor);
+  return atLeastZero(amountMinor - committedMinor - lostMinor);
 }
 
 /**

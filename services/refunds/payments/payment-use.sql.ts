@@ -38,32 +38,36 @@ export const refundSumsOf = (row: RefundSumsRow): RefundSums => ({
 /** The used part of a sale. Amounts in centavos, as text. */
 export interface SaleUseRow {
   sale_committed_minor: string;
-  sale_lost_elsewhere_minor: string;
+  sale_lost_minor: string;
   sale_is_shared: boolean;
 }
 
 /**
- * The part of a sale used by the refunds of all its payments and by lost disputes of the other payments. A dispute lost
- * without an amount, of a payment of which nothing was known, used all that was left.
+ * The amount of a lost dispute. One lost without an amount, of a payment of which nothing was known, took all that was left
+ * of its sale.
  */
+const LOST_MINOR = `coalesce(lost_minor, amount_minor, ${MAX_AMOUNT_MINOR})`;
+
+/** The part of a sale used by the refunds and lost disputes of all its payments. */
 export const saleUse = ({ merchantId, environment, saleId, paymentIntentId }: Scope) => `
-select cases.minor::text as sale_committed_minor, lost.minor::text as sale_lost_elsewhere_minor,
-       cases.others_minor + lost.minor > 0 as sale_is_shared
+select cases.minor::text as sale_committed_minor, lost.minor::text as sale_lost_minor,
+       cases.others_minor + lost.others_minor > 0 as sale_is_shared
   from (select coalesce(sum(amount_minor), 0) as minor,
                coalesce(sum(amount_minor) filter (where payment_intent_id <> ${paymentIntentId}), 0) as others_minor
           from refunds.refund_case
          where merchant_id = ${merchantId} and environment = ${environment} and sale_id = ${saleId}
            and status not in ('FAILED', 'CANCELED', 'REJECTED')) as cases
  cross join (
-   select coalesce(sum(coalesce(lost_minor, amount_minor, ${MAX_AMOUNT_MINOR})), 0) as minor
+   select coalesce(sum(${LOST_MINOR}), 0) as minor,
+          coalesce(sum(${LOST_MINOR}) filter (where payment_intent_id <> ${paymentIntentId}), 0) as others_minor
      from refunds.dispute
     where merchant_id = ${merchantId} and environment = ${environment} and sale_id = ${saleId}
-      and payment_intent_id <> ${paymentIntentId} and outcome = 'LOST') as lost`;
+      and outcome = 'LOST') as lost`;
 
 /** @param amountMinor the captured amount of the sale; null until it is known. */
 export const refundedSaleOf = (row: SaleUseRow, amountMinor: bigint | null): RefundedSale => ({
   amountMinor,
   committedMinor: BigInt(row.sale_committed_minor),
-  lostElsewhereMinor: BigInt(row.sale_lost_elsewhere_minor),
+  lostMinor: BigInt(row.sale_lost_minor),
   isShared: row.sale_is_shared,
 });

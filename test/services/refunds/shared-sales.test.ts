@@ -84,6 +84,18 @@ it('what disputes of its other payments have taken of a sale cannot be refunded'
   await refund(one, 30n);
 });
 
+it('what disputes of the payment itself have taken of a sale that was paid twice cannot be refunded either', async () => {
+  const { record, refund, refundable, lose } = merchant();
+  await record(100n);
+  const [one, other] = [randomUUID(), randomUUID()];
+  await refund(one, 60n);
+  await refund(other, 1n);
+  await lose(other, 30n);
+  expect(await refundable(other)).toBe(9n);
+  await expectRefusal(refund(other, 10n), Code.FailedPrecondition, 'REFUND_EXCEEDS_SALE');
+  expect((await refund(other, 9n)).blockedBy).toEqual([]);
+});
+
 it('a dispute without an amount, of a payment of which nothing is known, takes no more than others have not paid', async () => {
   const { record, refund, lose } = merchant();
   await record(100n);

@@ -672,8 +672,8 @@ export declare type Payment = Message<"payments.refunds.v1.Payment"> & {
 
   /**
    * The amount for which a new case can be opened without being blocked by a dispute, whatever the refund window: what
-   * was paid less all of the above, and 0 while a dispute is open. At most what refunds and lost disputes of other
-   * payments leave of its sale.
+   * was paid less all of the above, and 0 while a dispute is open. If other payments use its sale, too, at most what
+   * refunds and lost disputes of all of them leave of it.
    *
    * @generated from field: optional int64 refundable_amount_minor = 13;
    */

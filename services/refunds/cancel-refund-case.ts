@@ -19,8 +19,9 @@ export function cancelRefundCase(writes: Writes, request: CancelRefundCaseReques
   return writes.run<typeof CancelRefundCaseResponseSchema>(request, context, async (tx) => {
     const payment = await lockPaymentOf(tx, request.refundCaseId);
     const row = await lockRefundCase(tx, request.refundCaseId);
-    const { status } = row;
-    const wasMailedAbout = status === 'FUNDING_REQUIRED' || awaitsVerification(row);
+    const { status, executions } = row;
+    // Every execution has ended by waiting for the balance, perhaps before a dispute returned the case to review.
+    const wasMailedAbout = executions > 0 || awaitsVerification(row);
     await storeChange(tx, row, cancelCase(row, at));
     if (status === 'MERCHANT_REVIEW') await tx.command(merchantReview.cancelCommand(row.id));
     await unblockCovered(tx, payment, at);

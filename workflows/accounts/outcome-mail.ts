@@ -68,7 +68,13 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
   DISPUTE_LOST: {
     subject: 'Disputa perdida',
     happened: 'O banco decidiu uma disputa a favor do cliente.',
-    means: 'O valor é descontado dos seus recebíveis.',
+    means:
+      'O valor é descontado dos seus recebíveis, menos o que o cliente já recebeu por reembolsos e outras disputas.',
+  },
+  DISPUTE_LOST_REST: {
+    subject: 'Disputa perdida',
+    happened: 'O banco decidiu uma disputa a favor do cliente.',
+    means: 'O que resta do pagamento é descontado dos seus recebíveis.',
   },
   DISPUTE_REVERSED: {
     subject: 'Disputa revertida a seu favor',
@@ -151,7 +157,13 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
   DISPUTE_LOST: {
     subject: 'Dispute lost',
     happened: "The bank decided a dispute in the customer's favor.",
-    means: 'The amount is deducted from your receivables.',
+    means:
+      'The amount is deducted from your receivables, less what the customer already has from refunds and other disputes.',
+  },
+  DISPUTE_LOST_REST: {
+    subject: 'Dispute lost',
+    happened: "The bank decided a dispute in the customer's favor.",
+    means: 'What is left of the payment is deducted from your receivables.',
   },
   DISPUTE_REVERSED: {
     subject: 'Dispute reversed in your favor',

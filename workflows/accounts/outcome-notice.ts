@@ -8,6 +8,7 @@ import {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { BlockReason, type FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
+  type Dispute,
   DisputeOutcome,
   MerchantDecisionKind,
   RefundBlocker,
@@ -35,6 +36,7 @@ export type Outcome =
   | 'REFUNDS_INACTIVE'
   | 'DISPUTE_WON'
   | 'DISPUTE_LOST'
+  | 'DISPUTE_LOST_REST'
   | 'DISPUTE_REVERSED'
   | 'ADVANCE_REFUSED'
   | 'PAYOUT_RETURNED'
@@ -139,18 +141,22 @@ export async function findEndedDispute(
   const { dispute } = await refunds.getDispute({ ...tenant, disputeId });
   const at = dispute?.reversedAt ?? dispute?.closedAt;
   if (!dispute || !at) return undefined;
+  const outcome = disputeOutcome(dispute);
+  const { amountMinor, lostAmountMinor } = dispute;
   return {
     kind: 'DISPUTE_ENDED',
-    outcome: disputeOutcome(dispute.outcome),
-    amountMinor: dispute.lostAmountMinor ?? dispute.amountMinor,
+    outcome,
+    // Only funds know how much of it is deducted.
+    amountMinor: outcome === 'DISPUTE_LOST' ? amountMinor : (lostAmountMinor ?? amountMinor),
     path: `disputes/${dispute.id}`,
     happenedAt: timestampDate(at),
   };
 }
 
-function disputeOutcome(outcome: DisputeOutcome): Outcome {
+function disputeOutcome({ outcome, amountMinor }: Dispute): Outcome {
   if (outcome === DisputeOutcome.REVERSED) return 'DISPUTE_REVERSED';
-  return outcome === DisputeOutcome.LOST ? 'DISPUTE_LOST' : 'DISPUTE_WON';
+  if (outcome !== DisputeOutcome.LOST) return 'DISPUTE_WON';
+  return amountMinor === undefined ? 'DISPUTE_LOST_REST' : 'DISPUTE_LOST';
 }
 
 type Advances = Client<typeof AdvanceService>;

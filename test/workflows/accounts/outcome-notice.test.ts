@@ -97,16 +97,16 @@ const resultOf = (kind: NoticeKind, id: string) =>
   vi.waitFor(() => noticeHandle(temporal, kind, id).result(), WAIT);
 
 it('mails those who want it about a dispute that is won, lost or reversed', async () => {
-  const { tenant, refunds, write } = refundsOf(harness, 'inProcess', newTenant());
+  const { tenant, refunds, write, open: openCase } = refundsOf(harness, 'inProcess', newTenant());
   const { mail } = await staff(tenant, MailTopic.DISPUTE_DEADLINES);
   // Too far in the future for a mail about the response.
   const dueAt = timestampFromMs(Date.now() + 10 * DAY_MS);
-  const open = async () => {
-    const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID(), amountMinor: 12_345n };
+  const open = async (of: { paymentIntentId?: string; saleId?: string; amountMinor?: bigint }) => {
+    const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID(), ...of };
     await refunds.openDispute({ ...write(), ...dispute, dueAt });
     return dispute.disputeId;
   };
-  const [won, lost] = [await open(), await open()];
+  const [won, lost] = [await open({ amountMinor: 12_345n }), await open({ amountMinor: 12_345n })];
   await refunds.closeDispute({ ...write(), disputeId: won, outcome: DisputeOutcome.WON });
   const aboutWon = await mail(won);
   expect(aboutWon.subject).toBe(`Disputa ganha: ${tenant.merchantId}`);
@@ -114,10 +114,19 @@ it('mails those who want it about a dispute that is won, lost or reversed', asyn
   expect(aboutWon.text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/disputes/${won}\n`);
   expect(aboutWon.text).toContain(`recebe: ${DASHBOARD}/account\n`);
   await refunds.closeDispute({ ...write(), disputeId: lost, outcome: DisputeOutcome.LOST });
-  expect((await mail(lost)).subject).toBe(`Disputa perdida: ${tenant.merchantId}`);
+  const aboutLost = await mail(lost);
+  expect(aboutLost.subject).toBe(`Disputa perdida: ${tenant.merchantId}`);
+  // Refunds may have left less of it.
+  expect(aboutLost.text).toMatch(
+    /\nValor: R\$\s123,45\n\nO valor é descontado dos seus recebíveis, menos o que/,
+  );
   expect(await resultOf('DISPUTE_ENDED', lost)).toMatchObject({ outcome: 'NOTIFIED', sent: 1 });
   await refunds.reverseDispute({ ...write(), disputeId: lost });
   expect((await mail(lost, 2)).subject).toBe(`Disputa revertida a seu favor: ${tenant.merchantId}`);
+  const { paymentIntentId } = await openCase({ saleId: randomUUID() });
+  const rest = await open({ paymentIntentId });
+  await refunds.closeDispute({ ...write(), disputeId: rest, outcome: DisputeOutcome.LOST });
+  expect((await mail(rest)).text).toMatch(/\nValor: R\$\s50,00\n\nO que resta do pagamento é descontado/);
 });
 
 it('mails those who want it about funds that are held until the merchant is verified', async () => {
@@ -147,15 +156,16 @@ it('mails about later holds with a Message-ID of their own, although an earlier 
   expect(new Set(mails().map(({ mail }) => mail.messageId)).size).toBe(2);
 });
 
-it('mails those who want it about a refund that the balance does not cover, and its cancellation', async () => {
+it('mails those who want it about a refund that the balance does not cover, and its cancellation, even if it is disputed by then', async () => {
   const { tenant, refunds, write, open, start } = refundsOf(harness, 'inProcess', newTenant());
   const { mail } = await staff(tenant, MailTopic.REFUND_DEADLINES, Language.EN);
-  const { id } = await open({ initiator: RefundInitiator.MERCHANT });
+  const { id, paymentIntentId } = await open({ initiator: RefundInitiator.MERCHANT });
   await start(id);
   const { subject, text } = await mail(id);
   expect(subject).toBe(`Refund awaits your balance: ${tenant.merchantId}`);
   expect(text).toContain('Amount: R$10.00\n\nThe refund is executed once the balance covers it.');
   expect(text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds/${id}\n`);
+  await refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId });
   await refunds.cancelRefundCase({ ...write(), refundCaseId: id });
   expect((await mail(id, 2)).subject).toBe(`Approved refund canceled: ${tenant.merchantId}`);
 });

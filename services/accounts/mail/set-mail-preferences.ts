@@ -19,7 +19,12 @@ export async function setMailPreferences(
   const { accountId } = request;
   const unwanted = request.unwanted.map((topic) => enumName(MailTopic, topic));
   await database.transaction(async (em) => {
-    const known = await executeNamed(em, 'select from accounts.account where id = :accountId', { accountId });
+    // Locked, so that two choices at once do not add up.
+    const known = await executeNamed(
+      em,
+      'select from accounts.account where id = :accountId for no key update',
+      { accountId },
+    );
     if (known.length === 0) throw notFound('ACCOUNT_NOT_FOUND', 'the account does not exist');
     await executeNamed(
       em,

@@ -57,3 +57,14 @@ test('an account that does not exist has no mail preferences to set', async () =
     await expectRefusal(set, Code.NotFound, 'ACCOUNT_NOT_FOUND');
   }
 });
+
+test('of mail preferences that are set at once, one remains', async () => {
+  const { accountId } = await fixture().signIn();
+  const choices = [[MailTopic.DEBTS], [MailTopic.ADVANCES]];
+  for (let round = 0; round < 10; round += 1) {
+    await Promise.all(
+      choices.map((unwanted) => fixture().client.setMailPreferences({ accountId, unwanted })),
+    );
+    expect(choices).toContainEqual((await fixture().client.getMailPreferences({ accountId })).unwanted);
+  }
+});

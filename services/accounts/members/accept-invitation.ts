@@ -9,7 +9,7 @@ import { isAtLeast } from '../../platform/people/role.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { normalizedEmail } from '../email-address.ts';
 import { wrongInvitationState } from './invitation.ts';
-import { invitationNotFound, lockInvitation } from './invitation-store.ts';
+import { findInvitation, invitationNotFound } from './invitation-store.ts';
 import { findRole, storeMember } from './member-store.ts';
 
 /**
@@ -20,7 +20,7 @@ export function acceptInvitation(writes: Writes, request: AcceptInvitationReques
   return writes.runForMerchant<typeof AcceptInvitationResponseSchema>(request, context, async (tx) => {
     const { invitationId: id, accountId } = request;
     const now = new Date();
-    const invitation = await lockInvitation(tx, id, now);
+    const invitation = await findInvitation(tx, id, now);
     if (!invitation || !(await isForAccount(tx, id, accountId))) throw invitationNotFound();
     if (invitation.state !== 'OPEN') throw wrongInvitationState(invitation.state);
     await tx.executeForMerchant(

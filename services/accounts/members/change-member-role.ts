@@ -9,7 +9,7 @@ import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { memberMessage } from './member.message.ts';
 import type { MemberReadRow } from './member.queries.ts';
-import { lockMember, requireOtherAdmin, storeMember } from './member-store.ts';
+import { requireMember, requireOtherAdmin, storeMember } from './member-store.ts';
 
 /** A member as a statement in a transaction returns it: times are text. */
 type StoredMember = Omit<MemberReadRow, 'created_at' | 'account_created_at'> & {
@@ -22,7 +22,7 @@ export function changeMemberRole(writes: Writes, request: ChangeMemberRoleReques
   return writes.runForMerchant<typeof ChangeMemberRoleResponseSchema>(request, context, async (tx) => {
     const { accountId } = request;
     const role = enumName(Role, request.role);
-    const currentRole = await lockMember(tx, accountId);
+    const currentRole = await requireMember(tx, accountId);
     if (currentRole === 'ADMIN' && role !== 'ADMIN') await requireOtherAdmin(tx, accountId);
     await storeMember(tx, accountId, role, new Date());
     const [member] = await tx.executeForMerchant<StoredMember>(

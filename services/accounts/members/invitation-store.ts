@@ -2,22 +2,19 @@ import type { TenantTransaction } from '../../platform/database/tenant-transacti
 import { notFound } from '../../platform/errors.ts';
 import type { RoleName } from '../../platform/people/role.ts';
 import { INVITATION_STATE, type InvitationState } from './invitation.ts';
-import { lockMembers } from './member-store.ts';
 
-/** The role and state of a locked invitation. */
-export interface LockedInvitation {
+interface StoredInvitation {
   readonly role: RoleName;
   readonly state: InvitationState;
 }
 
-/** Locks the merchant's members and invitations, and returns one; undefined when it does not exist. */
-export async function lockInvitation(
+/** The role and state of an invitation; undefined when it does not exist. */
+export async function findInvitation(
   tx: TenantTransaction,
   id: string,
   now: Date,
-): Promise<LockedInvitation | undefined> {
-  await lockMembers(tx);
-  const [invitation] = await tx.executeForMerchant<LockedInvitation>(
+): Promise<StoredInvitation | undefined> {
+  const [invitation] = await tx.executeForMerchant<StoredInvitation>(
     `select role, ${INVITATION_STATE} as state from accounts.invitation
       where merchant_id = :merchantId and id = :id`,
     { id, now },

@@ -14,7 +14,7 @@ import { timestampOf } from '../../platform/timestamps.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { normalizedEmail } from '../email-address.ts';
 import { INVITATION_LIFETIME_MS } from './invitation.ts';
-import { lockMembers, requireBelowLimit } from './member-store.ts';
+import { requireBelowLimit } from './member-store.ts';
 
 /** Invitations send mail to strangers, so their number within 24 hours is limited: per merchant, and per address. */
 const MAX_A_DAY = 1_000;
@@ -28,7 +28,6 @@ export function inviteMember(writes: Writes, request: InviteMemberRequest, conte
   return writes.runForMerchant<typeof InviteMemberResponseSchema>(request, context, async (tx) => {
     const { role } = request;
     const email = normalizedEmail(request.email);
-    await lockMembers(tx);
     await requireNoMember(tx, email);
     const now = new Date();
     await requireBelowInvitationLimit(tx, email, now);

@@ -4,13 +4,6 @@ import type { RoleName } from '../../platform/people/role.ts';
 
 const MAX_MEMBERS = 500;
 
-/** Locks the merchant's members and invitations, of both environments, until the transaction ends. */
-export async function lockMembers(tx: TenantTransaction): Promise<void> {
-  await tx.executeForMerchant(
-    `select pg_advisory_xact_lock(hashtextextended('accounts.member ' || :merchantId::text, 0))`,
-  );
-}
-
 /** The role of an account at the merchant; undefined when it is not a member. */
 export async function findRole(tx: TenantTransaction, accountId: string): Promise<RoleName | undefined> {
   const [member] = await tx.executeForMerchant<{ role: RoleName }>(
@@ -55,9 +48,8 @@ export async function deleteMember(tx: TenantTransaction, accountId: string): Pr
   );
 }
 
-/** Locks the merchant's members, and returns the role of one. NOT_FOUND (MEMBER_NOT_FOUND). */
-export async function lockMember(tx: TenantTransaction, accountId: string): Promise<RoleName> {
-  await lockMembers(tx);
+/** The role of a member. NOT_FOUND (MEMBER_NOT_FOUND). */
+export async function requireMember(tx: TenantTransaction, accountId: string): Promise<RoleName> {
   const role = await findRole(tx, accountId);
   if (!role) throw notFound('MEMBER_NOT_FOUND', 'the member does not exist');
   return role;

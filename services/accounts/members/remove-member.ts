@@ -4,7 +4,7 @@ import type {
   RemoveMemberResponseSchema,
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Writes } from '../../platform/writes/writes.ts';
-import { deleteMember, lockMember, requireOtherAdmin } from './member-store.ts';
+import { deleteMember, requireMember, requireOtherAdmin } from './member-store.ts';
 
 /**
  * Deletes the contacts with the verified address of an account: otherwise only the removed person would get the
@@ -19,7 +19,7 @@ delete from accounts.merchant_contact as c using accounts.account as a
 export function removeMember(writes: Writes, request: RemoveMemberRequest, context: HandlerContext) {
   return writes.runForMerchant<typeof RemoveMemberResponseSchema>(request, context, async (tx) => {
     const { accountId } = request;
-    if ((await lockMember(tx, accountId)) === 'ADMIN') await requireOtherAdmin(tx, accountId);
+    if ((await requireMember(tx, accountId)) === 'ADMIN') await requireOtherAdmin(tx, accountId);
     await deleteMember(tx, accountId);
     await tx.executeForMerchant(DELETE_CONTACTS, { accountId });
     return {};

@@ -5,14 +5,14 @@ import type {
 } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { wrongInvitationState } from './invitation.ts';
-import { invitationNotFound, lockInvitation } from './invitation-store.ts';
+import { findInvitation, invitationNotFound } from './invitation-store.ts';
 
 /** Revokes an invitation. Has no effect on an expired one. INVITATION_NOT_FOUND, INVITATION_STATE. */
 export function revokeInvitation(writes: Writes, request: RevokeInvitationRequest, context: HandlerContext) {
   return writes.runForMerchant<typeof RevokeInvitationResponseSchema>(request, context, async (tx) => {
     const { invitationId: id } = request;
     const now = new Date();
-    const invitation = await lockInvitation(tx, id, now);
+    const invitation = await findInvitation(tx, id, now);
     if (!invitation) throw invitationNotFound();
     if (invitation.state === 'ACCEPTED') throw wrongInvitationState(invitation.state);
     await tx.executeForMerchant(

@@ -9,6 +9,7 @@ import {
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import type { EntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
+import { awaitAdvisoryLock } from '../database/advisory-lock.ts';
 import type { Database } from '../database/database.ts';
 import { type LoggedStep, TenantTransaction } from '../database/tenant-transaction.ts';
 import { databaseUnavailable } from '../errors.ts';
@@ -57,6 +58,8 @@ interface Run<Output extends DescMessage> extends WriteOptions<Output> {
   readonly work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>;
   /** The environments whose audit trails record the write. */
   readonly trails: readonly EnvironmentName[];
+  /** A lock that its transaction takes before any other. */
+  readonly lockName?: string;
   /** Whether an earlier transaction of the call has recorded its audit entry. Default: false. */
   readonly hasBegun?: boolean;
 }
@@ -99,13 +102,17 @@ export class Writes {
     return this.#run(request, context, { ...options, work, trails: [tenantOf(request).environment] });
   }
 
-  /** Like `run`, for data that both environments share, such as members. Adds the entry to both audit trails. */
+  /**
+   * Like `run`, for data that both environments share, such as members: one at a time for each merchant. Adds the entry to
+   * both audit trails.
+   */
   runForMerchant<Output extends DescMessage>(
     request: WriteRequest,
     context: HandlerContext,
     work: (tx: TenantTransaction) => Promise<MessageInitShape<Output>>,
   ): Promise<MessageShape<Output>> {
-    return this.#run(request, context, { work, trails: ENVIRONMENTS });
+    const lockName = `accounts.member ${tenantOf(request).merchantId}`;
+    return this.#run(request, context, { work, trails: ENVIRONMENTS, lockName });
   }
 
   #run<Output extends DescMessage>(
@@ -115,13 +122,14 @@ export class Writes {
       work,
       remember,
       trails,
+      lockName,
       hasBegun,
       audited = request,
       scope = idempotencyScope(request, context),
     }: Run<Output>,
   ): Promise<MessageShape<Output>> {
     const schema = context.method.output as Output;
-    return this.transaction(tenantOf(request), context, async (tx, em) => {
+    const write = async (tx: TenantTransaction, em: EntityManager) => {
       const recorded = await claimKey(em, scope);
       if (recorded) {
         context.responseHeader.set(REPLAYED_HEADER, 'true');
@@ -140,7 +148,8 @@ export class Writes {
       }
       requireCaller(context);
       return answer;
-    });
+    };
+    return this.transaction(tenantOf(request), context, write, lockName);
   }
 
   /**
@@ -197,13 +206,16 @@ export class Writes {
    * Runs one transaction of a tenant without an idempotency key, for work that is idempotent by itself. If a person makes
    * the call, it locks their session and membership first. UNAVAILABLE (DATABASE_UNAVAILABLE) when as many transactions of
    * the tenant as may run at once take too long.
+   * @param lockName a lock to take before all others. Work that changes memberships needs one: its person's own is locked, too,
+   *   and two persons who change each other's would wait for each other.
    */
   transaction<T>(
     tenant: Tenant,
     context: WriteContext,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
+    lockName?: string,
   ): Promise<T> {
-    const transaction = () => this.#transaction(tenant, context, work);
+    const transaction = () => this.#transaction(tenant, context, work, lockName);
     if (!context.signal) return transaction();
     return this.#queues[tenant.environment].run(tenant.merchantId, context.signal, transaction);
   }
@@ -212,11 +224,13 @@ export class Writes {
     tenant: Tenant,
     context: WriteContext,
     work: (tx: TenantTransaction, em: EntityManager) => Promise<T>,
+    lockName: string | undefined,
   ): Promise<T> {
     let outboxWork: OutboxWork | undefined;
     let steps: readonly LoggedStep[] = [];
     const actor = actorOf(context);
     const result = await this.#database.transaction(async (em) => {
+      if (lockName !== undefined) await awaitAdvisoryLock(em, lockName);
       if (actor) await this.#people.lock(em, actor, tenant);
       const tx = new TenantTransaction(em, tenant, requestIdOf(context), originOf(context));
       const answer = await work(tx, em);

@@ -200,6 +200,26 @@ test('a demotion between two transactions of a write refuses the second', async 
   expect(await merchant.isWritten()).toBe(false);
 });
 
+test('administrators who demote each other at once take turns before they lock their memberships', async () => {
+  const tenant = newTenant();
+  const [ana, bia] = [await fixture().join(tenant, Role.ADMIN), await fixture().join(tenant, Role.ADMIN)];
+  await lockHolder.query(
+    `begin; select pg_advisory_xact_lock(hashtextextended('accounts.member ${tenant.merchantId}', 0))`,
+  );
+  const demote = ({ headers }: Person, { accountId }: Person) =>
+    fixture().client.changeMemberRole(
+      { ...fixture().write(tenant), accountId, role: Role.VIEWER },
+      { headers },
+    );
+  const demoted = Promise.allSettled([demote(ana, bia), demote(bia, ana)]);
+  await untilWaiting(2);
+  const free = 'select from platform.membership where merchant_id = $1 for update skip locked';
+  expect((await lockHolder.query(free, [tenant.merchantId])).rowCount).toBe(2);
+  await lockHolder.query('commit');
+  const statuses = (await demoted).map(({ status }) => status);
+  expect(statuses.sort()).toEqual(['fulfilled', 'rejected']);
+});
+
 const expire = ({ accountId }: Person) =>
   sqlOf(harness, 'update platform.session set expires_at = now() where account_id = $1', [accountId]);
 

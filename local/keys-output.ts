@@ -5,7 +5,7 @@ import { isoTime } from './command-line.ts';
 import { textTable } from './text-table.ts';
 
 /** A key as `npm run keys` prints it. */
-export type KeyRecord = ReturnType<typeof recordOf>;
+type KeyRecord = ReturnType<typeof recordOf>;
 
 /** What a command returns. `key`: the new key in plain text, known only now. */
 export type KeysOutput = KeyRecord[] | (KeyRecord & { key?: string; rotated?: KeyRecord });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Client, createClient } from '@connectrpc/connect';
 import { type ApiKeyScope, ApiKeyService } from '../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../services/platform/api-key-scopes.ts';
+import { allItems } from '../services/platform/rpc/pages-of.ts';
 import { environmentEnum } from '../services/platform/tenant.ts';
 import {
   type CommandResult,
@@ -13,7 +14,7 @@ import {
   runProgram,
   UsageError,
 } from './command-line.ts';
-import { formatOutput, type KeyRecord, type KeysOutput, recordOf } from './keys-output.ts';
+import { formatOutput, type KeysOutput, recordOf } from './keys-output.ts';
 
 const SCOPE_NAMES = Object.keys(API_KEY_SCOPES).join(', ');
 
@@ -71,14 +72,11 @@ const COMMANDS: Record<Command, (client: ApiKeys, values: Values) => Promise<Key
     return recordOf(apiKey!);
   },
   async list(client, values) {
-    const records: KeyRecord[] = [];
-    let pageToken = '';
-    do {
-      const page = await client.listApiKeys({ ...tenantOf(values), pageSize: 100, pageToken });
-      records.push(...page.apiKeys.map(recordOf));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== '');
-    return records;
+    const keys = await allItems(
+      (page) => client.listApiKeys({ ...tenantOf(values), ...page }),
+      ({ apiKeys }) => apiKeys,
+    );
+    return keys.map(recordOf);
   },
 };
 

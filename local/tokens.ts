@@ -4,6 +4,7 @@ import {
   type ServiceToken,
   ServiceTokenService,
 } from '../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
+import { allItems } from '../services/platform/rpc/pages-of.ts';
 import {
   type CommandResult,
   exitWith,
@@ -76,14 +77,11 @@ const COMMANDS: Record<Command, (client: Tokens, values: Values) => Promise<Outp
     return recordOf(serviceToken!);
   },
   async list(client, { name }) {
-    const records: TokenRecord[] = [];
-    let pageToken = '';
-    do {
-      const page = await client.listServiceTokens({ ...(name && { name }), pageSize: 100, pageToken });
-      records.push(...page.serviceTokens.map(recordOf));
-      pageToken = page.nextPageToken;
-    } while (pageToken !== '');
-    return records;
+    const tokens = await allItems(
+      (page) => client.listServiceTokens({ ...(name && { name }), ...page }),
+      ({ serviceTokens }) => serviceTokens,
+    );
+    return tokens.map(recordOf);
   },
 };
 

@@ -7,6 +7,7 @@ import {
   RefundCaseService,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { DEMO_REFUND_PREFIX } from './data/demo-refund-steps.ts';
 
@@ -56,20 +57,15 @@ async function reportMerchant(
   refunds: Client<typeof RefundCaseService>,
   tenant: { readonly merchantId: string; readonly environment: Environment },
 ): Promise<void> {
-  let pageToken = '';
-  do {
-    const page = await refunds.listRefundCases({
-      ...tenant,
-      status: RefundCaseStatus.PROCESSING,
-      pageSize: 100,
-      pageToken,
-    });
-    for (const { id: refundCaseId, provider } of page.refundCases) {
+  const processing = { ...tenant, status: RefundCaseStatus.PROCESSING };
+  for await (const { refundCases } of pagesOf((page) =>
+    refunds.listRefundCases({ ...processing, ...page }),
+  )) {
+    for (const { id: refundCaseId, provider } of refundCases) {
       if (!provider?.refundId?.startsWith(DEMO_REFUND_PREFIX)) continue;
       const outcome = ProviderOutcome.SUBMITTED;
       const write = { ...tenant, idempotencyKey: randomUUID() };
       await refunds.recordProviderOutcome({ ...write, refundCaseId, outcome });
     }
-    pageToken = page.nextPageToken;
-  } while (pageToken !== '');
+  }
 }

@@ -21,6 +21,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays } from '../../services/platform/civil-date.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
+import { allItems } from '../../services/platform/rpc/pages-of.ts';
 import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 import { AREAS, COMMANDS, KEYLESS } from './books-commands.ts';
@@ -253,18 +254,14 @@ class Books {
   }
 
   async #checkRefunds(account: Account, commands: number): Promise<void> {
-    const cases = await allPages(async (pageToken) => {
-      const page = await this.#clients.refunds.listRefundCases({
-        ...account.tenant,
-        pageSize: 100,
-        pageToken,
-      });
-      return { items: page.refundCases, next: page.nextPageToken };
-    });
-    const disputes = await allPages(async (pageToken) => {
-      const page = await this.#clients.refunds.listDisputes({ ...account.tenant, pageSize: 100, pageToken });
-      return { items: page.disputes, next: page.nextPageToken };
-    });
+    const cases = await allItems(
+      (page) => this.#clients.refunds.listRefundCases({ ...account.tenant, ...page }),
+      (page) => page.refundCases,
+    );
+    const disputes = await allItems(
+      (page) => this.#clients.refunds.listDisputes({ ...account.tenant, ...page }),
+      (page) => page.disputes,
+    );
     expectOwn(cases, account, 'cases');
     for (const one of cases) {
       const status = RefundCaseStatus[one.status];
@@ -282,10 +279,10 @@ class Books {
   }
 
   async #checkAdvances(account: Account, commands: number): Promise<void> {
-    const requests = await allPages(async (pageToken) => {
-      const page = await this.#clients.advances.listAdvanceRequests({ ...account.tenant, pageToken });
-      return { items: page.advanceRequests, next: page.nextPageToken };
-    });
+    const requests = await allItems(
+      (page) => this.#clients.advances.listAdvanceRequests({ ...account.tenant, ...page, pageSize: 50 }),
+      (page) => page.advanceRequests,
+    );
     expectOwn(requests, account, 'advances');
     for (const one of requests) {
       const status = AdvanceRequestStatus[one.status];
@@ -295,10 +292,10 @@ class Books {
   }
 
   async #checkProducts(account: Account, commands: number): Promise<void> {
-    const products = await allPages(async (pageToken) => {
-      const page = await this.#clients.products.listProducts({ ...account.tenant, pageToken });
-      return { items: page.products, next: page.nextPageToken };
-    });
+    const products = await allItems(
+      (page) => this.#clients.products.listProducts({ ...account.tenant, ...page }),
+      (page) => page.products,
+    );
     expectOwn(products, account, 'products');
     for (const one of products) {
       const status = ProductStatus[one.status];
@@ -313,10 +310,10 @@ class Books {
     const { merchantId, environment } = tenant;
     const { differences } = await funds.verifyFunds({ merchantId, environment });
     expect(differences).toEqual([]);
-    const rows = await allPages(async (pageToken) => {
-      const page = await funds.listFundsReleases({ ...tenant, pageSize: 100, pageToken });
-      return { items: page.releases, next: page.nextPageToken };
-    });
+    const rows = await allItems(
+      (page) => funds.listFundsReleases({ ...tenant, ...page }),
+      (page) => page.releases,
+    );
     for (const row of rows) expectRow(row);
     const gross = account.known('sales').reduce((sum, { grossMinor }) => sum + grossMinor, 0n);
     expect(sumOf(rows, 'grossAllocatedAmountMinor')).toBe(gross);
@@ -480,16 +477,6 @@ const dayOf = ([date, rows]: [string, FundsRelease[]]) => ({
   deductionsAmountMinor: sumOf(rows, 'deductionsAmountMinor'),
   hasBlockedFunds: rows.some(({ blockedAmountMinor }) => blockedAmountMinor > 0n),
 });
-
-async function allPages<T>(page: (token: string) => Promise<{ items: T[]; next: string }>): Promise<T[]> {
-  const all: T[] = [];
-  for (let token = ''; ; ) {
-    const { items, next } = await page(token);
-    all.push(...items);
-    if (next === '') return all;
-    token = next;
-  }
-}
 
 test('any commands of all areas, sequential or concurrent, leave every list consistent with the rules', async () => {
   const property = fc.asyncProperty(steps, (all) => new Books().run(all));

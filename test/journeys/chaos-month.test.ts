@@ -10,6 +10,7 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { COMMAND_LEASE_MS } from '../../services/platform/outbox/workflow-command.ts';
+import { allItems } from '../../services/platform/rpc/pages-of.ts';
 import { type AreaCheckResult, workflowType } from '../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../workflows/temporal/task-queue.ts';
 import { verifyFunds } from '../services/funds/verification/verify-funds.ts';
@@ -17,7 +18,6 @@ import { scrape } from '../support/scrape.ts';
 import { sqlOf } from '../support/sql.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import {
-  allPages,
   expectEventsComplete,
   expectMoneyConserved,
   expectOpenCasesToHoldFunds,
@@ -199,9 +199,8 @@ describe('a month in which every process is killed and the state of Temporal is 
 
   it('leaves each open case with a next step, an owner and a due time, and none overdue without an alert', async () => {
     const { refunds } = clientsOf(system.transport);
-    const items = await allPages(
-      (pageToken) => ({ pageSize: 100, pageToken }),
-      (request) => refunds.listRefundCaseQueue(request),
+    const items = await allItems(
+      (page) => refunds.listRefundCaseQueue(page),
       (answer) => answer.items,
     );
     const open = books.flatMap(({ cases }) => cases).filter(({ status }) => OPEN.has(status));

@@ -1,12 +1,11 @@
 import { createClient } from '@connectrpc/connect';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryService, DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { openSession } from '../support/sql.ts';
 import type { LoggedAttempt, LoggedDelivery } from './records.ts';
 import type { System } from './system.ts';
-
-const PAGE_SIZE = 100;
 
 /** The counts of unfinished work by name; all zero once the system has settled. */
 export type Remainder = Readonly<Record<string, number>>;
@@ -45,17 +44,14 @@ export async function listDeliveries(
   const client = createClient(DeliveryService, remoteTransport(system.servicesUrl, system.token));
   const found: LoggedDelivery[] = [];
   for (const merchantId of merchantIds) {
-    let pageToken = '';
-    do {
-      const page = { pageSize: PAGE_SIZE, pageToken };
-      const answer = await client.listDeliveries({ merchantId, environment: Environment.TEST, ...page });
+    const tenant = { merchantId, environment: Environment.TEST };
+    for await (const answer of pagesOf((page) => client.listDeliveries({ ...tenant, ...page }))) {
       for (const { id, subscriptionId, eventId, eventType, resendId, ...rest } of answer.deliveries) {
         const { attemptCount, status } = rest;
         const named = { id, subscriptionId, eventId, eventType, resendId, attemptCount };
         found.push({ ...named, status: DeliveryStatus[status], attempts: attempts.get(id) ?? [] });
       }
-      pageToken = answer.nextPageToken;
-    } while (pageToken !== '');
+    }
   }
   return found;
 }

@@ -6,8 +6,8 @@ import {
   RefundCaseOrder,
   type RefundCaseService,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
 import type { TenantFields } from '../../services/platform/tenant.ts';
-import { pagesOf } from './pages-of.ts';
 
 /** What is due soon. `happenedAt` identifies the occasion; each gets one mail. */
 export type DeadlineSubject = { readonly happenedAt: Date } & (

@@ -13,8 +13,8 @@ import {
   replacedKeyOf,
   replacedNoticeAt,
 } from '../../services/platform/api-key-expiry.ts';
+import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
 import type { TenantFields } from '../../services/platform/tenant.ts';
-import { pagesOf } from './pages-of.ts';
 
 /** An API key that expires soon; if it was replaced (`rotatedAt`), one that is still used. */
 export interface ExpiringKeySubject {

@@ -17,6 +17,7 @@ import {
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
 import { enumName } from '../../services/platform/enum-name.ts';
+import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
 import { type TenantFields, tenantFields } from '../../services/platform/tenant.ts';
 import { type DeadlineSubject, findDueDispute, findDueRefunds } from './deadline-notice.ts';
 import { type DebtSubject, findUncoveredDebts } from './debt-notice.ts';
@@ -32,7 +33,6 @@ import {
   findUnpaidAdvance,
   type OutcomeSubject,
 } from './outcome-notice.ts';
-import { pagesOf } from './pages-of.ts';
 
 export interface NoticeClients {
   readonly accounts: Client<typeof AccountService>;

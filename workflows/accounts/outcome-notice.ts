@@ -17,9 +17,9 @@ import {
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { OutcomeKind } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
 import type { TenantFields } from '../../services/platform/tenant.ts';
 import { lastOpenBlockAt } from './open-blocks.ts';
-import { pagesOf } from './pages-of.ts';
 
 /**
  * The outcomes that merchants are notified of: a refund awaits the balance, failed or was reviewed; refunds await the

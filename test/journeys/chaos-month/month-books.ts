@@ -10,6 +10,7 @@ import { BlockReason, type FundsRelease } from '../../../proto/gen/payments/fund
 import { type RefundCase, RefundCaseStatus } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { type Event, EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { enumName } from '../../../services/platform/enum-name.ts';
+import { allItems } from '../../../services/platform/rpc/pages-of.ts';
 import { eventsOfStatus } from '../../../services/refunds/refund-case.ts';
 import { clientsOf } from '../command-builder.ts';
 import type { MonthMerchant } from './month-merchant.ts';
@@ -39,27 +40,23 @@ export interface MerchantBooks {
 export async function readBooks(transport: Transport, { tenant }: MonthMerchant): Promise<MerchantBooks> {
   const { refunds, funds, advances } = clientsOf(transport);
   const events = createClient(EventService, transport);
-  const page = (pageToken: string) => ({ ...tenant, pageSize: 100, pageToken });
   const listHolders = async (reason: BlockReason) => {
     const { blocks, next } = await funds.scanOpenBlocks({ ...tenant, reason });
     expect(next, 'another page of blocks').toBeUndefined();
     return blocks.map(({ sourceId }) => sourceId);
   };
   const [cases, rows, requests, published, balance, ofCases, ofDisputes] = await Promise.all([
-    allPages(
-      page,
-      (request) => refunds.listRefundCases(request),
+    allItems(
+      (page) => refunds.listRefundCases({ ...tenant, ...page }),
       ({ refundCases }) => refundCases,
     ),
-    allPages(
-      page,
-      (request) => funds.listFundsReleases(request),
+    allItems(
+      (page) => funds.listFundsReleases({ ...tenant, ...page }),
       ({ releases }) => releases,
     ),
     advances.listAdvanceRequests({ ...tenant, pageSize: 50 }),
-    allPages(
-      page,
-      (request) => events.listEvents(request),
+    allItems(
+      (page) => events.listEvents({ ...tenant, ...page }),
       (answer) => answer.events,
     ),
     funds.getBalance(tenant),
@@ -75,21 +72,6 @@ export async function readBooks(transport: Transport, { tenant }: MonthMerchant)
     openDebtsMinor: balance.openDebtsAmountMinor,
     events: Map.groupBy(inOrder, ({ objectId }) => objectId),
   };
-}
-
-/** All items of a list. */
-export async function allPages<Request, Answer extends { nextPageToken: string }, T>(
-  page: (pageToken: string) => Request,
-  call: (request: Request) => Promise<Answer>,
-  itemsOf: (answer: Answer) => readonly T[],
-): Promise<T[]> {
-  const all: T[] = [];
-  for (let token = ''; ; ) {
-    const answer = await call(page(token));
-    all.push(...itemsOf(answer));
-    if (answer.nextPageToken === '') return all;
-    token = answer.nextPageToken;
-  }
 }
 
 const sumOf = <T>(items: readonly T[], amountOf: (item: T) => bigint) =>

@@ -10,8 +10,9 @@ import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
 import { startProviderReports } from '../../../local/demo/demo-provider-reports.ts';
 import { endCompletedWorkflows } from '../../../local/demo/demo-workflows.ts';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { FundsService, type Movement, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { FundsService, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
+import { allItems } from '../../../services/platform/rpc/pages-of.ts';
 import { type AreaCheckResult, workflowType } from '../../../workflows/area-check/area-check.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { type GatewayHarness, startGateways } from '../../gateway/gateway-harness.ts';
@@ -80,12 +81,10 @@ it('has refunds of sales that were paid when and as the sale says', async () => 
 
 it('debits refunds when their cases say so, and no balance of the statement is ever negative', async () => {
   const funds = createClient(FundsService, harness.transports.inProcess);
-  const movements: Movement[] = [];
-  for (let pageToken = ''; movements.length === 0 || pageToken; ) {
-    const page = await funds.listMovements({ ...tenant, pageSize: 100, pageToken });
-    movements.push(...page.movements);
-    pageToken = page.nextPageToken;
-  }
+  const movements = await allItems(
+    (page) => funds.listMovements({ ...tenant, ...page }),
+    (page) => page.movements,
+  );
   const started = await sqlOf<{ id: string; processing_started_at: Date }>(
     harness,
     'select id, processing_started_at from refunds.refund_case where processing_started_at is not null',

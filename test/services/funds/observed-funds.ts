@@ -8,6 +8,7 @@ import {
   rowRemainingMinor,
 } from '../../../services/funds/releases/release-rows.ts';
 import { type ReleaseStatus, remainingMinor, statusOf } from '../../../services/funds/sales/installment.ts';
+import { allItems } from '../../../services/platform/rpc/pages-of.ts';
 import type { TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import type { FundsCaller } from './funds-caller.ts';
@@ -32,31 +33,27 @@ export async function observe(harness: TestHarness, { client, tenant }: FundsCal
        from funds.installment where merchant_id = $1 and environment = $2 order by id`,
     [tenant.merchantId, tenant.environment === 1 ? 'live' : 'test'],
   );
-  const rows: string[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = await client.listFundsReleases({ ...tenant, pageSize: 100, pageToken });
-    for (const row of page.releases) {
-      const { blockedAmountMinor, releasedAmountMinor, scheduledAmountMinor } = row;
-      const byStatus = [blockedAmountMinor, releasedAmountMinor, scheduledAmountMinor];
-      const reasons = row.blockedReasons.map((reason) => BlockReason[reason]);
-      rows.push(
-        [
-          row.date,
-          FundsReleaseStatus[row.status],
-          row.originalAmountMinor,
-          row.grossAllocatedAmountMinor,
-          row.feesAllocatedAmountMinor,
-          row.deductionsAmountMinor,
-          row.advancedAmountMinor,
-          ...byStatus,
-          row.salesCount,
-          ...reasons,
-        ].join(' '),
-      );
-    }
-    pageToken = page.nextPageToken;
-    if (pageToken === '') break;
-  }
+  const releases = await allItems(
+    (page) => client.listFundsReleases({ ...tenant, ...page }),
+    (page) => page.releases,
+  );
+  const rows = releases.map((row) => {
+    const { blockedAmountMinor, releasedAmountMinor, scheduledAmountMinor } = row;
+    const byStatus = [blockedAmountMinor, releasedAmountMinor, scheduledAmountMinor];
+    const reasons = row.blockedReasons.map((reason) => BlockReason[reason]);
+    return [
+      row.date,
+      FundsReleaseStatus[row.status],
+      row.originalAmountMinor,
+      row.grossAllocatedAmountMinor,
+      row.feesAllocatedAmountMinor,
+      row.deductionsAmountMinor,
+      row.advancedAmountMinor,
+      ...byStatus,
+      row.salesCount,
+      ...reasons,
+    ].join(' ');
+  });
   const [{ debts }, balance] = await Promise.all([
     client.listDebts({ ...tenant, pageSize: 100 }),
     client

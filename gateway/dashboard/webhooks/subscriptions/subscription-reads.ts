@@ -3,14 +3,14 @@ import type {
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { unlessRefused } from '../../../../services/platform/rpc/connect-errors.ts';
+import { pagesOf } from '../../../../services/platform/rpc/pages-of.ts';
 import type { View } from '../../shell/view.ts';
 
 /** What lists of deliveries show of their subscriptions, by id. */
 export type Endpoints = ReadonlyMap<string, Pick<WebhookSubscription, 'url' | 'pausedAt'>>;
 
-const PAGE_SIZE = 100;
-/** Few merchants have more than one page. */
-const MAX_PAGES = 5;
+/** Few merchants have more than one page of a hundred. */
+const MAX_SUBSCRIPTIONS = 500;
 
 /**
  * Reads a subscription of the merchant with its health, also if it was deleted.
@@ -28,13 +28,10 @@ export async function readSubscription(
 /** Reads the merchant's subscriptions with their health: the newest 500. */
 export async function readSubscriptions({ clients }: View): Promise<readonly WebhookSubscription[]> {
   const read: WebhookSubscription[] = [];
-  let pageToken = '';
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const request = { pageSize: PAGE_SIZE, pageToken, withHealth: true };
-    const response = await clients.webhookSubscriptions.listWebhookSubscriptions(request);
-    read.push(...response.subscriptions);
-    pageToken = response.nextPageToken;
-    if (pageToken === '') break;
+  const list = clients.webhookSubscriptions.listWebhookSubscriptions;
+  for await (const { subscriptions } of pagesOf((page) => list({ ...page, withHealth: true }))) {
+    read.push(...subscriptions);
+    if (read.length >= MAX_SUBSCRIPTIONS) break;
   }
   return read;
 }

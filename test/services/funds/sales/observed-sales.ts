@@ -1,42 +1,21 @@
 import { expect } from 'vitest';
-import {
-  type FundsRelease,
-  type ReleaseSale,
-  type Sale,
-  SaleStatus,
-} from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { type FundsRelease, SaleStatus } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   type ReleaseStatus,
   remainingMinor,
   statusOf,
 } from '../../../../services/funds/sales/installment.ts';
 import { saleStatusOf } from '../../../../services/funds/sales/sale-status.ts';
+import { allItems } from '../../../../services/platform/rpc/pages-of.ts';
 import type { FundsCaller } from '../funds-caller.ts';
 import type { FundsModel } from '../funds-model.ts';
 
-interface Page<Row> {
-  readonly rows: readonly Row[];
-  readonly nextPageToken: string;
-}
-
-async function all<Row>(
-  list: (page: { pageSize: number; pageToken: string }) => Promise<Page<Row>>,
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (let pageToken = ''; ; ) {
-    const page = await list({ pageSize: 100, pageToken });
-    rows.push(...page.rows);
-    pageToken = page.nextPageToken;
-    if (pageToken === '') return rows;
-  }
-}
-
 /** Expects the sales of the model, each in the status and with the sums that follow from its installments. */
 export async function expectSales({ client, tenant }: FundsCaller, model: FundsModel): Promise<void> {
-  const listed = await all<Sale>(async (page) => {
-    const { sales, nextPageToken } = await client.listSales({ ...tenant, ...page });
-    return { rows: sales, nextPageToken };
-  });
+  const listed = await allItems(
+    (page) => client.listSales({ ...tenant, ...page }),
+    ({ sales }) => sales,
+  );
   const expected = [...model.sales].map(([id, { grossMinor, feesMinor, installments }]) => {
     const parts = model.installmentsOf(id);
     const sum = (of: (part: (typeof parts)[number]) => bigint) =>
@@ -65,15 +44,15 @@ export async function expectSales({ client, tenant }: FundsCaller, model: FundsM
 
 /** Expects the sales behind each release row to add up to it, and those behind each day to its rows. */
 export async function expectSalesBehindRows({ client, tenant }: FundsCaller): Promise<void> {
-  const rows = await all<FundsRelease>(async (page) => {
-    const { releases, nextPageToken } = await client.listFundsReleases({ ...tenant, ...page });
-    return { rows: releases, nextPageToken };
-  });
+  const rows = await allItems(
+    (page) => client.listFundsReleases({ ...tenant, ...page }),
+    ({ releases }) => releases,
+  );
   const salesOf = (row: Pick<FundsRelease, 'date'> & Partial<Pick<FundsRelease, 'status'>>) =>
-    all<ReleaseSale>(async (page) => {
-      const { sales, nextPageToken } = await client.listReleaseSales({ ...tenant, ...row, ...page });
-      return { rows: sales, nextPageToken };
-    });
+    allItems(
+      (page) => client.listReleaseSales({ ...tenant, ...row, ...page }),
+      ({ sales }) => sales,
+    );
   for (const [date, ofDay] of Map.groupBy(rows, (row) => row.date)) {
     const salesOfRows = await Promise.all(ofDay.map(({ status }) => salesOf({ date, status })));
     for (const [index, row] of ofDay.entries()) {

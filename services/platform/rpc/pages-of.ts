@@ -16,3 +16,12 @@ export async function* pagesOf<Page extends { readonly nextPageToken: string }>(
     pageToken = page.nextPageToken;
   }
 }
+
+/** All items of a list. */
+export async function allItems<Page extends { readonly nextPageToken: string }, Item>(
+  read: (request: PageRequest) => Promise<Page>,
+  itemsOf: (page: Page) => readonly Item[],
+): Promise<Item[]> {
+  const pages = await Array.fromAsync(pagesOf(read));
+  return pages.flatMap(itemsOf);
+}

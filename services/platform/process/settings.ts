@@ -72,8 +72,9 @@ export const SETTINGS = {
   DEMO_RECEIVER_PORT: setting(integer(0, 65535), '8443', 'demo webhook receiver of npm start (HTTPS)'),
   DATA_DIR: setting(text, '.data', 'data folder of npm start: database, Temporal state, secrets, demo.json'),
   DATABASE_URL: setting(optional(postgresUrl), '', 'PostgreSQL; if absent, npm start runs its own'),
+  // Of the connections for reads, lanes keep one to read deliveries, and whoever waits for work keeps one to listen.
   DATABASE_POOL_SIZE: setting(
-    integer(1, 1000),
+    integer(3, 1000),
     '20',
     'PostgreSQL connections per process for writes, and the same number for reads',
   ),

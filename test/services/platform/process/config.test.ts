@@ -89,6 +89,8 @@ test.each([
   // Timers wait 24 days at most: a longer one would end at once.
   ['STOP_DELAY', '25d', 'must be at most 1d'],
   // Node.js takes 0 for no limit.
+  // Lanes and listening keep two.
+  ['DATABASE_POOL_SIZE', '2', 'must be an integer from 3 to 1000'],
   ['HTTP_REQUEST_TIMEOUT', '0s', 'must be at least 100ms'],
   // A session would have ended when it begins.
   ['DASHBOARD_SESSION_IDLE', '0s', 'must be at least 1s'],

@@ -69,8 +69,7 @@ export function startWebhookLanes(
 
 /**
  * Delivers the webhooks of the lanes that this process owns. It owns the parts, which it connects with each other, and the
- * loop that does their periodic work. There is at most one reading: when it fails, what it read stays in the dispatcher,
- * and its successor reads everything again.
+ * loop that does their periodic work. There is at most one reading: when it fails, its successor reads everything again.
  */
 export class WebhookLanes {
   readonly #deps: LanesDependencies;
@@ -213,6 +212,9 @@ export class WebhookLanes {
     });
     // `onTaken` adds lanes to an existing reading only, so lanes taken earlier are added here.
     this.#reading.addLanes(this.#leases.lanes);
+    // What changed since the last reading ended, such as deliveries that were canceled, no longer counts as a change. Subscriptions
+    // that had a turn then have lost it.
+    this.#dispatcher.changed(this.#dispatcher.subscriptionIds);
     return this.#reading;
   }
 

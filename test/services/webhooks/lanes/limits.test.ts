@@ -152,6 +152,22 @@ describe('a limit of attempts a second', () => {
     }
     expect(performance.now() - startedAtMs).toBeGreaterThan(2_500);
   });
+
+  it('leaves nothing waiting, and sends nothing canceled, after the connection that reads deliveries is lost', async () => {
+    const { endpoint } = await limited({ maxAttemptsPerSecond: 5 });
+    const events = await publish(20);
+    const lost = await webhooks.sql(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and query like '%changed as materialized%' and pid <> pg_backend_pid()`,
+    );
+    expect(lost).toHaveLength(1);
+    const canceled = events.pop()!;
+    const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, eventId: canceled });
+    await webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: deliveries[0]!.id });
+    await eventually(() => expect(endpoint.eventIds.length).toBeGreaterThanOrEqual(events.length));
+    await delay(IN_EFFECT_MS);
+    expect(endpoint.eventIds.toSorted()).toEqual(events);
+  });
 });
 
 describe('a resend', () => {

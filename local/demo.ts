@@ -15,6 +15,7 @@ import {
   WebhookSubscriptionService,
 } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { bearer } from '../services/platform/rpc/remote-transport.ts';
 import { callService, ServiceStoppedError } from './demo/call-service.ts';
 import { DemoConsole } from './demo/demo-console.ts';
 import type { DemoFile } from './demo/demo-file.ts';
@@ -81,11 +82,9 @@ async function main(output: DemoConsole): Promise<void> {
 }
 
 function internalApi({ grpc }: DemoFile) {
-  const bearer: Interceptor = (next) => (call) => {
-    call.header.set('authorization', `Bearer ${grpc.token}`);
-    return callService(grpc.baseUrl, () => next(call));
-  };
-  const transport = createGrpcTransport({ baseUrl: grpc.baseUrl, interceptors: [bearer] });
+  const { baseUrl, token } = grpc;
+  const explained: Interceptor = (next) => (call) => callService(baseUrl, () => next(call));
+  const transport = createGrpcTransport({ baseUrl, interceptors: [explained, bearer(token)] });
   return {
     refunds: createClient(RefundCaseService, transport),
     subscriptions: createClient(WebhookSubscriptionService, transport),

@@ -1,18 +1,12 @@
 import type { Message } from '@bufbuild/protobuf';
 import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryService, type EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { TenantFields } from '../../services/platform/tenant.ts';
 import { createClients } from '../clients.ts';
 
 /** The largest page of list RPCs, except for advance requests, and the most ids that they take. */
 export const MAX_PAGE_SIZE = 100;
-
-/** The fields with which a request names its merchant. */
-interface TenantFields {
-  readonly merchantId: string;
-  readonly environment: Environment;
-}
 
 /** A request without the fields that name its merchant. */
 type PageRequest<Request> =

@@ -23,4 +23,4 @@ export function apiKeyMessage(row: ApiKeyReadRow): ApiKey {
 }
 
 /** The message of an API key inside a transaction. */
-export const apiKeyMessageOf = (key: ApiKeyRow): ApiKey => apiKeyMessage(readRowOf(key));
+export const storedApiKeyMessage = (key: ApiKeyRow): ApiKey => apiKeyMessage(readRowOf(key));

@@ -10,7 +10,7 @@ import { enumName } from '../platform/enum-name.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
-import { apiKeyMessageOf } from './api-key.message.ts';
+import { storedApiKeyMessage } from './api-key.message.ts';
 
 /** Issues a key. Only this response contains the key. */
 export function issueApiKey(
@@ -29,7 +29,7 @@ export function issueApiKey(
         createdAt: new Date(),
         expiresAt: request.expiresAt && timestampDate(request.expiresAt),
       });
-      return { apiKey: apiKeyMessageOf(record), key };
+      return { apiKey: storedApiKeyMessage(record), key };
     },
     { remember: withoutKey },
   );

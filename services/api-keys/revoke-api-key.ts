@@ -4,7 +4,7 @@ import type {
   RevokeApiKeyResponseSchema,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Writes } from '../platform/writes/writes.ts';
-import { apiKeyMessageOf } from './api-key.message.ts';
+import { storedApiKeyMessage } from './api-key.message.ts';
 import { lockApiKey } from './lock-api-key.ts';
 
 /** Revokes a key permanently. A key that is already revoked keeps its time of revocation. */
@@ -12,6 +12,6 @@ export function revokeApiKey(writes: Writes, request: RevokeApiKeyRequest, conte
   return writes.run<typeof RevokeApiKeyResponseSchema>(request, context, async (tx) => {
     const key = await lockApiKey(tx, request.apiKeyId);
     key.revokedAt ??= new Date();
-    return { apiKey: apiKeyMessageOf(key) };
+    return { apiKey: storedApiKeyMessage(key) };
   });
 }

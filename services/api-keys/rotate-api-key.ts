@@ -10,7 +10,7 @@ import type { KeyRing } from '../platform/key-ring.ts';
 import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { addApiKey } from './add-api-key.ts';
-import { apiKeyMessageOf } from './api-key.message.ts';
+import { storedApiKeyMessage } from './api-key.message.ts';
 import { withoutKey } from './issue-api-key.ts';
 import { lockApiKey } from './lock-api-key.ts';
 
@@ -41,7 +41,7 @@ export function rotateApiKey(
         createdAt: now,
         expiresAt: request.expiresAt && timestampDate(request.expiresAt),
       });
-      return { apiKey: apiKeyMessageOf(record), key, rotated: apiKeyMessageOf(rotated) };
+      return { apiKey: storedApiKeyMessage(record), key, rotated: storedApiKeyMessage(rotated) };
     },
     { remember: withoutKey },
   );

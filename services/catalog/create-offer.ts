@@ -13,7 +13,7 @@ import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { OfferEntity, PriceEntity } from './product.entity.ts';
 import { publishEvent } from './product.event.ts';
-import { offerMessageOf } from './product.message.ts';
+import { storedOfferMessage } from './product.message.ts';
 import { requirePeriod, requireUnarchived } from './product.ts';
 import { lockProduct } from './product-store.ts';
 
@@ -46,6 +46,6 @@ export function createOffer(writes: Writes, request: CreateOfferRequest, context
     });
     product.updatedAt = later(product.updatedAt, occurredAt);
     await publishEvent(tx, 'product.updated.v1', product, occurredAt);
-    return { offer: offerMessageOf(offer) };
+    return { offer: storedOfferMessage(offer) };
   });
 }

@@ -12,7 +12,7 @@ import { later } from '../platform/timestamps.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { PriceEntity } from './product.entity.ts';
 import { publishEvent } from './product.event.ts';
-import { priceMessageOf } from './product.message.ts';
+import { storedPriceMessage } from './product.message.ts';
 import { requireUnarchived } from './product.ts';
 import { lockProduct } from './product-store.ts';
 
@@ -36,6 +36,6 @@ export function createPrice(writes: Writes, request: CreatePriceRequest, context
     });
     product.updatedAt = later(product.updatedAt, occurredAt);
     await publishEvent(tx, 'product.updated.v1', product, occurredAt);
-    return { price: priceMessageOf(price) };
+    return { price: storedPriceMessage(price) };
   });
 }

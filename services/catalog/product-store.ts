@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import { notFound } from '../platform/errors.ts';
 import { OfferEntity, PriceEntity, type PriceRow, ProductEntity, type ProductRow } from './product.entity.ts';
-import { productMessageOf } from './product.message.ts';
+import { storedProductMessage } from './product.message.ts';
 
 /**
  * Locks the product until the transaction ends, so that its prices, offers and status change one at a time.
@@ -32,5 +32,5 @@ export async function readProduct(tx: TenantTransaction, product: ProductRow) {
     { productId: product.id, retiredAt: null, ...current },
     { orderBy: { createdAt: 'asc', id: 'asc' } },
   );
-  return productMessageOf(product, prices, offers);
+  return storedProductMessage(product, prices, offers);
 }

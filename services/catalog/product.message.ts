@@ -38,17 +38,17 @@ export function productMessage(row: ProductReadRow): Product {
 }
 
 /** The message of a product inside a transaction, with these prices and offers. */
-export const productMessageOf = (
+export const storedProductMessage = (
   product: ProductRow,
   prices: readonly PriceRow[],
   offers: readonly OfferRow[],
-): Product => productWith(readRowOf(product), prices.map(priceMessageOf), offers.map(offerMessageOf));
+): Product => productWith(readRowOf(product), prices.map(storedPriceMessage), offers.map(storedOfferMessage));
 
 /** The message of a price inside a transaction. */
-export const priceMessageOf = (price: PriceRow): Price => priceFrom(readRowOf(price));
+export const storedPriceMessage = (price: PriceRow): Price => priceFrom(readRowOf(price));
 
 /** The message of an offer inside a transaction. */
-export const offerMessageOf = (offer: OfferRow): Offer => offerFrom(readRowOf(offer));
+export const storedOfferMessage = (offer: OfferRow): Offer => offerFrom(readRowOf(offer));
 
 function productWith(row: ReadRowOf<ProductRow>, prices: Price[], offers: Offer[]): Product {
   return {

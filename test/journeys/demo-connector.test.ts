@@ -16,9 +16,10 @@ import {
   RefundCaseStatus as Status,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
+import { bearer } from '../../services/platform/rpc/remote-transport.ts';
 import { makeFolder } from '../local/temporary-data-folder.ts';
 import { fundsCaller } from '../services/funds/funds-caller.ts';
-import { bearer, createTestDatabase, newWrite, startHarness } from '../support/harness.ts';
+import { createTestDatabase, newWrite, startHarness } from '../support/harness.ts';
 import { startProgram } from '../support/program.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../support/temporal.ts';
 import { createTestNamespace, testWorkflowBundles } from '../support/temporal-namespace.ts';

@@ -12,10 +12,10 @@ import type { DemoFile } from '../../local/demo/demo-file.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { textTable } from '../../local/text-table.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { bearer } from '../../services/platform/rpc/remote-transport.ts';
 import { startWholeSystem, temporaryDataDir, type WholeSystem } from '../contract/whole-system.ts';
 import { minorOf, readCsv, sumOf } from '../gateway/dashboard/exports/read-csv.ts';
 import { sharedChromium } from '../support/chromium.ts';
-import { bearer } from '../support/harness.ts';
 import { testWorkflowBundles } from '../support/temporal-namespace.ts';
 
 /** The first minutes with `npm start`: counts every command and click, and prints how long it took. */

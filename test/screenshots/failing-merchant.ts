@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { createClient, type Interceptor } from '@connectrpc/connect';
+import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { Agent, request } from 'undici';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -12,6 +12,7 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { bearer } from '../../services/platform/rpc/remote-transport.ts';
 
 /** The fields of demo.json that are used here. */
 export interface DemoFile {
@@ -32,7 +33,7 @@ export class FailingMerchant {
   readonly tenant;
 
   constructor({ sandbox, grpc, receiver }: DemoFile) {
-    const transport = createGrpcTransport({ baseUrl: grpc.baseUrl, interceptors: [showing(grpc.token)] });
+    const transport = createGrpcTransport({ baseUrl: grpc.baseUrl, interceptors: [bearer(grpc.token)] });
     this.tenant = { merchantId: sandbox.merchantId, environment: Environment.TEST };
     this.#receiver = new URL(receiver.url).origin;
     this.#agent = new Agent({ connect: { ca: readFileSync(receiver.ca, 'utf8') } });
@@ -96,14 +97,6 @@ export class FailingMerchant {
     return resend!;
   }
 }
-
-const showing =
-  (token: string): Interceptor =>
-  (next) =>
-  (call) => {
-    call.header.set('authorization', `Bearer ${token}`);
-    return next(call);
-  };
 
 /** Waits until the function returns a value, and returns it. */
 export async function until<T>(look: () => Promise<T | undefined>): Promise<T> {

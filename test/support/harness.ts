@@ -12,6 +12,7 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { type Config, readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
+import { bearer } from '../../services/platform/rpc/remote-transport.ts';
 import { createServices, type Services } from '../../services/server.ts';
 import { newServiceToken } from './secrets.ts';
 import { query } from './sql.ts';
@@ -95,15 +96,6 @@ export async function startHarness(
   };
   return harness;
 }
-
-/** Adds a service token to every call. */
-export const bearer =
-  (token: string): NonNullable<Parameters<typeof createGrpcTransport>[0]['interceptors']>[number] =>
-  (next) =>
-  (request) => {
-    request.header.set('authorization', `Bearer ${token}`);
-    return next(request);
-  };
 
 /** A new merchant, in live. */
 export const newTenant = (environment: Environment = Environment.LIVE) => ({

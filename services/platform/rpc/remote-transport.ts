@@ -66,7 +66,8 @@ export function connectGrpc(baseUrl: string, token: string): GrpcConnection {
   };
 }
 
-const bearer =
+/** Adds a service token to every call. */
+export const bearer =
   (token: string): Interceptor =>
   (next) =>
   (request) => {

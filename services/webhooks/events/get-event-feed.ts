@@ -33,20 +33,20 @@ export async function* getEventFeed(
     const { events, next, hasMore } = await readFeed(database, { filter, position });
     for (const feedEvent of events) {
       if (signal.aborted) return;
-      yield messageOf(feedEvent);
+      yield feedMessage(feedEvent);
       messageDueAt = performance.now() + KEEP_ALIVE_MS;
     }
     position = next;
     if (signal.aborted) return;
     if (performance.now() >= messageDueAt) {
-      yield messageOf({ cursor: formatCursor(next) });
+      yield feedMessage({ cursor: formatCursor(next) });
       messageDueAt = performance.now() + KEEP_ALIVE_MS;
     }
     if (!hasMore) await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-const messageOf = (message: Partial<FeedEvent> & Pick<FeedEvent, 'cursor'>): GetEventFeedResponse => ({
+const feedMessage = (message: Partial<FeedEvent> & Pick<FeedEvent, 'cursor'>): GetEventFeedResponse => ({
   $typeName: 'payments.webhooks.v1.GetEventFeedResponse',
   ...message,
 });

@@ -38,7 +38,7 @@ export async function* openListener(
   signal.addEventListener('abort', close, { once: true });
   try {
     if (signal.aborted) return;
-    yield messageOf({ case: 'opened', value: listener.opened });
+    yield listenerMessage({ case: 'opened', value: listener.opened });
     yield* listener.messages(signal);
   } finally {
     signal.removeEventListener('abort', close);
@@ -105,13 +105,13 @@ class Listener {
       for (const row of await this.#awaitNew(renewAtMs - performance.now(), signal)) {
         if (signal.aborted) return;
         this.#sentAtMs.set(row.id, performance.now());
-        yield messageOf({ case: 'delivery', value: this.#deliveryOf(row) });
+        yield listenerMessage({ case: 'delivery', value: this.#deliveryOf(row) });
       }
       await this.#failUnreported();
       if (performance.now() < renewAtMs || signal.aborted) continue;
       if (!(await this.#transaction((tx) => renewListener(tx, this.#id)))) return;
       renewAtMs = performance.now() + KEEP_ALIVE_MS;
-      yield messageOf({ case: undefined });
+      yield listenerMessage({ case: undefined });
     }
   }
 
@@ -194,7 +194,7 @@ class Listener {
   }
 }
 
-const messageOf = (message: OpenListenerResponse['message']): OpenListenerResponse => ({
+const listenerMessage = (message: OpenListenerResponse['message']): OpenListenerResponse => ({
   $typeName: 'payments.webhooks.v1.OpenListenerResponse',
   message,
 });

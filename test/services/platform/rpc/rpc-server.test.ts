@@ -21,17 +21,11 @@ import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { DATABASE } from '../../../../services/platform/rpc/health.service.ts';
 import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
+import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
 import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { createServices } from '../../../../services/server.ts';
-import {
-  bearer,
-  createTestDatabase,
-  newKey,
-  newTenant,
-  startHarness,
-  testConfig,
-} from '../../../support/harness.ts';
+import { createTestDatabase, newKey, newTenant, startHarness, testConfig } from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 
 test.each(['grpc', 'connect'] as const)(

@@ -12,9 +12,10 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { WORKFLOW_HEADER } from '../../../../services/platform/rpc/call-context.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
+import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { bearer, newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { accountsFixture, PERSON_ADDRESS } from '../../accounts/accounts-fixture.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';

@@ -4,9 +4,10 @@ import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
 import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { bearer, newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
 

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { scheduleRounds } from '../support/fault-rounds.ts';
 
 /** The processes that send webhooks. */
 export const LANE_OWNERS = ['services', 'lanes-1', 'lanes-2'] as const;
@@ -89,11 +90,7 @@ export function planFaults(seed: number, durationMs: number): Fault[] {
       numRuns: Math.ceil(count / 2),
     },
   );
-  const planned = rounds
-    .flat()
-    .slice(0, count)
-    .flatMap((faults, round) => faults.map((fault) => ({ ...fault, atMs: fault.atMs + round * roundMs })));
-  return withoutOverlaps(planned).filter(
+  return scheduleRounds(rounds.flat().slice(0, count), roundMs, REST_MS).filter(
     ({ kind, atMs, forMs }) => REQUIRED.includes(kind) || atMs + forMs <= durationMs + REST_MS,
   );
 }
@@ -116,17 +113,4 @@ function roundOf(round: Round, roundMs: number): fc.Arbitrary<Fault[]> {
     }),
   );
   return fc.tuple(...faults).map((round) => round as Fault[]);
-}
-
-/** Postpones faults that would overlap another fault of their target. */
-function withoutOverlaps(faults: readonly Fault[]): Fault[] {
-  const freeAt = new Map<string, number>();
-  return faults
-    .toSorted((a, b) => a.atMs - b.atMs)
-    .map((fault) => {
-      const atMs = Math.max(fault.atMs, freeAt.get(fault.target) ?? 0);
-      freeAt.set(fault.target, atMs + fault.forMs + REST_MS);
-      return { ...fault, atMs };
-    })
-    .toSorted((a, b) => a.atMs - b.atMs);
 }

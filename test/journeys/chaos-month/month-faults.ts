@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
+import { scheduleRounds } from '../../support/fault-rounds.ts';
 import { type MonthSystem, PROCESSES, type ProcessName, WHOLES } from './month-system.ts';
 
 /** A fault of a process: its start within the month and its duration. */
@@ -28,10 +29,7 @@ export function planMonthFaults(seed: number, durationMs: number): MonthFault[] 
   const count = Math.max(1, Math.round(durationMs / ROUND_MS));
   const roundMs = durationMs / count;
   const rounds = fc.sample(fc.noBias(roundOf(roundMs)), { seed, numRuns: count });
-  const planned = rounds.flatMap((faults, round) =>
-    faults.map((fault) => ({ ...fault, atMs: fault.atMs + round * roundMs })),
-  );
-  return withoutOverlaps(planned);
+  return scheduleRounds(rounds, roundMs, REST_MS);
 }
 
 function roundOf(roundMs: number): fc.Arbitrary<MonthFault[]> {
@@ -56,19 +54,6 @@ function roundOf(roundMs: number): fc.Arbitrary<MonthFault[]> {
       fault('lose state', ['temporal'], [0.7, 0.9], [50, 2_000]),
     )
     .map((faults) => [...faults]);
-}
-
-/** Postpones faults that would overlap another fault of their target. */
-function withoutOverlaps(faults: readonly MonthFault[]): MonthFault[] {
-  const freeAt = new Map<ProcessName, number>();
-  return faults
-    .toSorted((one, other) => one.atMs - other.atMs)
-    .map((fault) => {
-      const atMs = Math.max(fault.atMs, freeAt.get(fault.target) ?? 0);
-      freeAt.set(fault.target, atMs + fault.forMs + REST_MS);
-      return { ...fault, atMs };
-    })
-    .toSorted((one, other) => one.atMs - other.atMs);
 }
 
 /** Plays all faults; resolves when their targets serve again. */

@@ -27,7 +27,8 @@ export function retryDelayMs(failure: ApiError | ConnectionError, retry: number)
 export function retryAfterSecondsOf(headers: Headers): number | undefined {
   const text = headers.get('retry-after')?.trim() ?? '';
   if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  const dateMs = Date.parse(text);
+  // `Date.parse` takes other texts for dates, too: 1.5 would be in January 2001.
+  const dateMs = text.endsWith(' GMT') ? Date.parse(text) : Number.NaN;
   return Number.isNaN(dateMs) ? undefined : Math.max(0, (dateMs - Date.now()) / 1_000);
 }
 

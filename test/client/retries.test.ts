@@ -102,6 +102,20 @@ it('waits as long as Retry-After says, and reports a wait that is too long inste
   expect(server.received).toHaveLength(3);
 });
 
+it('reads a Retry-After of seconds or a date, and ignores any other', async () => {
+  const inAMinute = new Date(Date.now() + 59_000).toUTCString();
+  const sent = ['7', inAMinute, new Date(0).toUTCString(), '1.5', '-1', 'soon'];
+  const server = await startScriptedServer((response, turn) =>
+    fail(response, 'RATE_LIMITED', { 'retry-after': sent[turn]! }),
+  );
+  const client = clientOf(server.baseUrl, { maxRetries: 0 });
+  const asked: unknown[] = [];
+  for (const _ of sent)
+    await client.products.get('p1').catch((error: ApiError) => asked.push(error.retryAfterSeconds));
+  const inTime = expect.toSatisfy((seconds: number) => seconds > 50 && seconds < 60);
+  expect(asked).toEqual([7, inTime, 0, undefined, undefined, undefined]);
+});
+
 it('gives up after maxRetries, each wait longer than the one before', async () => {
   const server = await startScriptedServer((response) => response.destroy());
   const failure = await clientOf(server.baseUrl, { maxRetries: 2 })

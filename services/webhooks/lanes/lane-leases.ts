@@ -39,13 +39,20 @@ select id, epoch, owner_id, owner_id in (select id from live) as owned,
   from webhooks.lane`,
 };
 
-/** Takes only lanes that no other process has taken since they were read, and whose owner has not renewed its lease. */
+/**
+ * Takes only lanes that no other process has taken since they were read, and whose owner has not renewed its lease. Skips those
+ * that a paused owner still has locked, because this process could not renew its own lease while it waits.
+ */
 const TAKE: Statement = {
   name: 'take_lanes',
   text: `
 update webhooks.lane l set owner_id = :ownerId, epoch = l.epoch + 1
-  from unnest(:ids::smallint[], :epochs::bigint[]) as free (id, epoch)
- where l.id = free.id and l.epoch = free.epoch
+  from (
+    select l.id from webhooks.lane l
+      join unnest(:ids::smallint[], :epochs::bigint[]) as free (id, epoch) on l.id = free.id and l.epoch = free.epoch
+     order by l.id for update of l skip locked
+  ) free
+ where l.id = free.id
    and not exists (select from webhooks.lane_owner o where o.id = l.owner_id and o.leased_until > now())
 returning l.id, l.epoch`,
 };

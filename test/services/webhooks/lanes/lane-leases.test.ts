@@ -75,6 +75,18 @@ it('takes no lane of a process that wakes up and renews its lease just before', 
   expect(leases.lanes).toEqual([]);
 });
 
+it('takes the other lanes, and renews its lease, while a paused process still has a lane locked', async () => {
+  const paused = await database.connect();
+  await paused.query('begin; select from webhooks.lane where id = 0 for share');
+  const leases = start();
+  // PostgreSQL ends the transaction of the paused process after ten seconds.
+  await vi.waitFor(() => expect(leases.lanes).toHaveLength(63), { timeout: 5_000 });
+  expect(leases.isConfirmed).toBe(true);
+  await paused.query('rollback');
+  paused.release();
+  await vi.waitFor(() => expect(leases.lanes).toHaveLength(64), SOON);
+});
+
 it('owns the lanes that it took although the connection was lost before it knew', async () => {
   const leases = start(disconnectedOnce('take_lanes', 'after'));
   await vi.waitFor(() => expect(leases.lanes).toHaveLength(64), SOON);

@@ -1,6 +1,6 @@
 import type { EventType } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { PING_TYPE } from '../../services/contracts/webhooks/ping-type.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../services/platform/tenant.ts';
-import { PING_TYPE } from '../problems/ping-type.ts';
 import type { JsonObject, NamedSchemas } from './named-schemas.ts';
 
 const EVENT_ID = '01a1fda4-1c3e-7f52-b0a9-6d2f8c4e7b15';

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
+import { PING_TYPE } from '../../services/contracts/webhooks/ping-type.ts';
 import { errorInfoOf, fieldViolationsOf } from '../../services/platform/rpc/connect-errors.ts';
 import { apiKeyEnvironmentMismatch, expiredApiKey, invalidApiKey } from './access-problems.ts';
-import { PING_TYPE } from './ping-type.ts';
 import { MAX_POINTER_SHOWN, Problem, staticProblem } from './problem.ts';
 
 /** Most outages are a restart or a failover, over within seconds. */

@@ -9,12 +9,11 @@ import {
   ProductStatus,
   ProductType,
 } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { CURRENCY } from '../platform/amounts.ts';
 import { type ReadRowOf, readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import type { OfferRow, PriceRow, ProductRow } from './product.entity.ts';
 import type { ProductReadRow } from './product.queries.ts';
-
-const CURRENCY = 'BRL';
 
 /** The message of a product that a hot read returns. */
 export function productMessage(row: ProductReadRow): Product {

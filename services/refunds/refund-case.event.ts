@@ -1,4 +1,5 @@
 import type { JsonObject } from '@bufbuild/protobuf';
+import { CURRENCY } from '../platform/amounts.ts';
 import type { TenantTransaction } from '../platform/database/tenant-transaction.ts';
 import type { DisputeRow, RefundCaseRow } from './refund-case.entity.ts';
 import type { RefundEventType } from './refund-case.ts';
@@ -30,7 +31,7 @@ function refundEventData(row: RefundCaseRow): JsonObject {
   return {
     id: row.id,
     amount: Number(row.amountMinor),
-    currency: 'BRL',
+    currency: CURRENCY,
     status: row.status,
     initiator: row.initiator,
     approvalMode: row.approvalMode,
@@ -68,7 +69,7 @@ function disputeEventData(row: DisputeRow): JsonObject {
     paymentIntentId: row.paymentIntentId,
     ...(row.saleId !== null && { saleId: row.saleId }),
     ...(row.amountMinor !== null && { amount: Number(row.amountMinor) }),
-    currency: 'BRL',
+    currency: CURRENCY,
     reason: row.reason,
     openedAt: row.openedAt.toISOString(),
     ...(row.dueAt && { dueAt: row.dueAt.toISOString() }),

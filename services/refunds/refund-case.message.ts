@@ -9,13 +9,12 @@ import {
   RefundInitiator,
   type RefundWindow,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { CURRENCY } from '../platform/amounts.ts';
 import { readRowOf } from '../platform/reads/read-table.ts';
 import { environmentEnum } from '../platform/tenant.ts';
 import type { RefundCaseRow } from './refund-case.entity.ts';
 import type { RefundCaseReadRow } from './refund-case.queries.ts';
 import type { ManualBlocker } from './refund-case.ts';
-
-const CURRENCY = 'BRL';
 
 /** The message of a refund case that a hot read returned. */
 export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {

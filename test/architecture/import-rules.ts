@@ -12,10 +12,10 @@ const GENERATED = 'proto/gen/';
 
 /** Who may import whom. The first part that a file matches counts. */
 const PARTS: readonly Part[] = [
-  // Limits, the fee and the reason that a page and a service or workflow share.
+  // Limits, the fee, the reason and the type of the ping that a page and a service or workflow share.
   {
     files: /^gateway\//,
-    may: ['gateway/', PLATFORM, GENERATED, `${CONTRACTS}[a-z]+/[a-z-]+-(limits|fee|reason)\\.ts$`],
+    may: ['gateway/', PLATFORM, GENERATED, `${CONTRACTS}[a-z]+/[a-z-]+-(limits|fee|reason|type)\\.ts$`],
   },
   { files: /^services\/platform\//, may: [PLATFORM, GENERATED] },
   // A contract is bundled into workflows, so it holds only ids and types.

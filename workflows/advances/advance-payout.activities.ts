@@ -3,12 +3,12 @@ import { ApplicationFailure } from '@temporalio/common';
 import { type AdvanceRequest, PayoutAnswer } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { PayoutResult } from '../../services/contracts/advances/advance-payout.contract.ts';
 import type { AdvanceRequestKey } from '../../services/contracts/advances/advance-request-key.ts';
+import { CURRENCY } from '../../services/platform/amounts.ts';
 import { callProvider, ProviderError } from '../call-provider.ts';
 import { referenceOf } from '../provider-reference.ts';
 import { type AdvanceClients, advanceFields } from './advance-clients.ts';
 
 const REASON_MAX_LENGTH = 1_000;
-const CURRENCY = 'BRL';
 
 /** The activity that submits payouts to the provider. */
 export function createPayoutActivities({ advances, payoutProvider }: AdvanceClients) {

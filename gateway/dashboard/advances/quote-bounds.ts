@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
+import { MAX_AMOUNT_MINOR } from '../../../services/platform/amounts.ts';
 import { type CivilDate, civilDateAt, isCivilDate } from '../../../services/platform/civil-date.ts';
-import { MAX_AMOUNT_MINOR, parseReais, typedReais } from '../shell/reais-input.ts';
+import { parseReais, typedReais } from '../shell/reais-input.ts';
 import { type PlainView, textsFor } from '../shell/view.ts';
 import { advancesTexts } from './advances.texts.ts';
 

@@ -1,9 +1,6 @@
 import type { Format } from './format.ts';
 import type { Language } from './language.ts';
 
-/** The largest amount that the services accept, in centavos. */
-export const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
-
 /** 1.234,56 and 1,234.56; separators of thousands are all present or all absent. */
 const PATTERNS: Readonly<Record<Language, RegExp>> = {
   'pt-BR': /^(?<reais>\d{1,3}(?:\.\d{3})+|\d+)(?:,(?<centavos>\d{1,2}))?$/,

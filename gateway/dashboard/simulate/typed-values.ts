@@ -1,8 +1,9 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
+import { MAX_AMOUNT_MINOR } from '../../../services/platform/amounts.ts';
 import { inputField } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
-import { MAX_AMOUNT_MINOR, parseReais } from '../shell/reais-input.ts';
+import { parseReais } from '../shell/reais-input.ts';
 import type { View } from '../shell/view.ts';
 
 const HOUR_MS = 3_600_000;

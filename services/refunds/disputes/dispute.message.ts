@@ -4,12 +4,11 @@ import {
   DisputeReason,
   type DisputeResponse,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { CURRENCY } from '../../platform/amounts.ts';
 import { readRowOf } from '../../platform/reads/read-table.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
 import type { DisputeRow } from '../refund-case.entity.ts';
 import type { DisputeReadRow } from './dispute.queries.ts';
-
-const CURRENCY = 'BRL';
 
 /** The message of a dispute that a hot read returned. */
 export function disputeMessage(row: DisputeReadRow): Dispute {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { NIL } from 'uuid';
+import { PING_TYPE } from '../../contracts/webhooks/ping-type.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import type { EventReadRow } from './event.queries.ts';
-import { PING_TYPE } from './ping.event.ts';
 
 /** A position in the feed, after the event with this logged_xid and id. */
 export interface FeedPosition {

@@ -1,6 +1,6 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { PING_TYPE } from '../../../problems/ping-type.ts';
+import { PING_TYPE } from '../../../../services/contracts/webhooks/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { link, pager } from '../../shell/components.ts';
 import { type Html, html } from '../../shell/html.ts';

@@ -5,7 +5,7 @@ import {
   type Event,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { PING_TYPE } from '../../../problems/ping-type.ts';
+import { PING_TYPE } from '../../../../services/contracts/webhooks/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, copyable, details, form, link, moment, NONE } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';

@@ -7,7 +7,7 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { PING_TYPE } from '../../../problems/ping-type.ts';
+import { PING_TYPE } from '../../../../services/contracts/webhooks/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { confirmForm, details, form, moment } from '../../shell/components.ts';
 import type { DashboardConfig } from '../../shell/dependencies.ts';

@@ -1,8 +1,8 @@
 import type { JsonObject } from '@bufbuild/protobuf';
 import { Compile, type Validator } from 'typebox/compile';
+import { PING_TYPE } from '../../../contracts/webhooks/ping-type.ts';
 import { invalidArgument } from '../../../platform/errors.ts';
 import { parseAll, requireNoFaults } from '../../../platform/request-faults.ts';
-import { PING_TYPE } from '../ping.event.ts';
 import { ADVANCE_EVENT_TYPES } from './advance.event-types.ts';
 import { DISPUTE_EVENT_TYPES } from './dispute.event-types.ts';
 import type { EventTypeDefinition } from './event-type.ts';

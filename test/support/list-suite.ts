@@ -35,9 +35,21 @@ export const LIST_SETTINGS = {
   REFUND_FREQUENCY_LIMIT_24H: '100000',
 } as const;
 
-/** A harness for tests of lists. */
-export const startListHarness = (services: string, statements: string[] = []): Promise<TestHarness> =>
-  startHarness({ ...LIST_SETTINGS, SERVICES: services }, (sql) => statements.push(sql));
+/**
+ * The harness of all tests of lists in a file or a suite, and the SQL statements that it sends to its database.
+ * @param isCounted whether a statement is one of them.
+ */
+export function sharedListHarness(services: string, isCounted: (sql: string) => boolean = () => true) {
+  let harness: TestHarness;
+  const statements: string[] = [];
+  beforeAll(async () => {
+    harness = await startHarness({ ...LIST_SETTINGS, SERVICES: services }, (sql) => {
+      if (isCounted(sql)) statements.push(sql);
+    });
+  });
+  afterAll(() => harness.close());
+  return { harness: () => harness, statements };
+}
 
 /** Tests what holds for every paged list. pagination.test.ts tests what they share: tokens and the default page size. */
 export function describeList(name: string, subjectOf: () => ListSubject): void {
@@ -71,15 +83,10 @@ export function testList(
   listOf: (harness: TestHarness) => ListSubject,
   ...[plans, multiplied]: [plans: Plans, multiplied?: Multiplied]
 ): () => TestHarness {
-  let harness: TestHarness;
-  const statements: string[] = [];
-  beforeAll(async () => {
-    harness = await startListHarness(services, statements);
-  });
-  afterAll(() => harness.close());
-  describeList(name, () => listOf(harness));
-  describePlans(() => listOf(harness), statements, plans, multiplied);
-  return () => harness;
+  const { harness, statements } = sharedListHarness(services);
+  describeList(name, () => listOf(harness()));
+  describePlans(() => listOf(harness()), statements, plans, multiplied);
+  return harness;
 }
 
 type Plans = readonly (readonly [filters: string, index: string])[];

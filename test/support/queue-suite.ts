@@ -24,6 +24,8 @@ export interface Queue {
   /** Requests the work of all merchants. */
   list(transport: Transport): Promise<unknown>;
   readonly table: string;
+  /** Whether its plans are those of many rows, because indexes of few rows cost the same. */
+  readonly isMultiplied?: boolean;
   /** Adds the work of a thousand rows and finishes it; absent when the rows of finished work are deleted. */
   addFinished?(): Promise<void>;
 }
@@ -31,22 +33,16 @@ export interface Queue {
 /**
  * Tests what holds for every work queue. `statements` gets what the harness sends to its database.
  * @param queueOf is also called before the harness starts.
- * @param multiplied see {@link describePlans}.
  */
-export function describeQueue(
-  name: string,
-  queueOf: () => Queue,
-  statements: string[],
-  plans: Plans,
-  multiplied?: string,
-): void {
+export function describeQueue(name: string, queueOf: () => Queue, statements: string[], plans: Plans): void {
+  const { table, isMultiplied, addFinished } = queueOf();
   describeList(name, () => queueOf().subjectOf((tenant) => tenant));
-  describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, multiplied);
+  describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, isMultiplied ? table : undefined);
 
   describe(`${name} across merchants`, () => {
     it('lists the work of both environments, or of one', () => expectEveryEnvironment(queueOf()));
     it('requires the grant operations', () => expectOperationsGrantRequired(queueOf()));
-    if (queueOf().addFinished) {
+    if (addFinished) {
       it('keeps finished work out of its indexes', () => expectIndexesToSkipFinished(queueOf(), plans));
     }
   });

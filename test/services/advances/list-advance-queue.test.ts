@@ -1,36 +1,31 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AdvanceAction as Action } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { rpcDuration } from '../../../services/platform/process/telemetry.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
-import { LIST_SETTINGS } from '../../support/list-suite.ts';
+import { newTenant } from '../../support/harness.ts';
+import { sharedListHarness } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
 import { lockWaits, openSession, sqlOf } from '../../support/sql.ts';
 import { advanceQueue } from './advance-queue.ts';
 import { SOLD } from './advances-caller.ts';
 import { copyRequest, requestsOf } from './request-rows.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  // Without the reads in funds of what merchants owe.
-  harness = await startHarness({ ...LIST_SETTINGS, SERVICES: 'funds,advances' }, (sql) => {
-    if (sql.includes('"advances"."request"')) statements.push(sql);
-  });
-});
-afterAll(() => harness.close());
+// Without the reads in funds of what merchants owe.
+const { harness, statements } = sharedListHarness('funds,advances', (sql) =>
+  sql.includes('"advances"."request"'),
+);
 
-describeQueue('ListAdvanceQueue', () => advanceQueue(harness), statements, [
+describeQueue('ListAdvanceQueue', () => advanceQueue(harness()), statements, [
   ['', 'request_queue'],
   ['status', 'request_queue'],
 ]);
 
 it('says what the merchant owes, and which disputes of the covered sales cannot hold what is reserved', async () => {
   const tenant = newTenant();
-  const { advances, sell, write, deduct, block, request } = requestsOf(harness.transports.grpc, tenant);
+  const { advances, sell, write, deduct, block, request } = requestsOf(harness().transports.grpc, tenant);
   const { saleId, advanceRequest } = await request();
   const exposure = async () => (await advances.listAdvanceQueue(tenant)).items[0]!.exposure;
   const none = { availableAmountMinor: 0n, openDebtsAmountMinor: 0n, disputeIds: [] };
@@ -45,7 +40,7 @@ it('says what the merchant owes, and which disputes of the covered sales cannot 
   await advances.approveAdvance({ ...write(SOLD), advanceRequestId: advanceRequest.id });
   expect(await exposure()).toMatchObject(owing);
   await sqlOf(
-    harness,
+    harness(),
     `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
      select $1, 'live', gen_random_uuid(), $2, $2, now() from generate_series(1, 1025)`,
     [tenant.merchantId, 9_007_199_254_740_991n],
@@ -55,7 +50,7 @@ it('says what the merchant owes, and which disputes of the covered sales cannot 
 
 it('has the review, then the payout, as its next action until the first covered date, and none after the payout', async () => {
   const tenant = newTenant();
-  const { advances, write, request } = requestsOf(harness.transports.grpc, tenant);
+  const { advances, write, request } = requestsOf(harness().transports.grpc, tenant);
   const { quote, advanceRequest } = await request();
   const { id: advanceRequestId, requestedAt } = advanceRequest;
   const item = async () => (await advances.listAdvanceQueue(tenant)).items[0];
@@ -87,14 +82,14 @@ it('asks funds once about all requests of a page', async () => {
 
 it('leaves connections to other reads while those of what merchants owe take long', async () => {
   const { advances, tenant, id: advanceRequestId } = await pendingRequest();
-  await copyRequest(harness, advanceRequestId, 99);
-  await using session = await openSession(harness.databaseUrl);
+  await copyRequest(harness(), advanceRequestId, 99);
+  await using session = await openSession(harness().databaseUrl);
   await session.query('begin; lock table funds.release in access exclusive mode');
   // Opens the pool's connection, so that the first poll is immediate.
-  await lockWaits(harness);
+  await lockWaits(harness());
   const page = advances.listAdvanceQueue({ ...tenant, pageSize: 100 });
   // At once: connections that have just answered are shared with other short reads.
-  await expect.poll(() => lockWaits(harness), { interval: 2 }).not.toEqual([]);
+  await expect.poll(() => lockWaits(harness()), { interval: 2 }).not.toEqual([]);
   await advances.getAdvanceRequest({ ...tenant, advanceRequestId });
   await session.query('commit');
   const { items } = await page;
@@ -104,7 +99,7 @@ it('leaves connections to other reads while those of what merchants owe take lon
 /** A request of a new merchant that awaits its review. */
 async function pendingRequest() {
   const tenant = newTenant();
-  const { advances, request } = requestsOf(harness.transports.grpc, tenant);
+  const { advances, request } = requestsOf(harness().transports.grpc, tenant);
   return { advances, tenant, id: (await request()).advanceRequest.id };
 }
 

@@ -1,26 +1,21 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ProviderQueueAction as Action } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
-import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { startListHarness } from '../../support/list-suite.ts';
+import { newTenant } from '../../support/harness.ts';
+import { sharedListHarness } from '../../support/list-suite.ts';
 import { describeQueue } from '../../support/queue-suite.ts';
 import { payoutsOf, providerQueue } from './provider-queue.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds,advances', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('funds,advances');
 
-describeQueue('ListProviderQueue', () => providerQueue(harness), statements, [
+describeQueue('ListProviderQueue', () => providerQueue(harness()), statements, [
   ['', 'request_provider_queue'],
   ['stuckOnly', 'request_payout_to_resolve'],
 ]);
 
 it('has a payout from its release on, asks to contact the provider when it is stuck, until it is accepted', async () => {
   const tenant = newTenant();
-  const { client, release, refuse, accept } = payoutsOf(harness, tenant);
+  const { client, release, refuse, accept } = payoutsOf(harness(), tenant);
   const item = async (stuckOnly = false) =>
     (await client.listProviderQueue({ ...tenant, stuckOnly })).items[0];
   const id = await release();
@@ -40,7 +35,7 @@ it('has a payout from its release on, asks to contact the provider when it is st
 
 it('asks to pay again what the bank has returned, until another payout is accepted', async () => {
   const tenant = newTenant();
-  const { client, release, accept, giveBack } = payoutsOf(harness, tenant);
+  const { client, release, accept, giveBack } = payoutsOf(harness(), tenant);
   const items = async (stuckOnly: boolean) =>
     (await client.listProviderQueue({ ...tenant, stuckOnly })).items;
   const id = await release();

@@ -1,5 +1,5 @@
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   BankHoliday,
   BlockReason,
@@ -7,18 +7,12 @@ import {
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import type { TestHarness } from '../../support/harness.ts';
-import { startListHarness } from '../../support/list-suite.ts';
+import { sharedListHarness } from '../../support/list-suite.ts';
 import { planOf } from '../../support/list-walk.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('funds');
 
 /** Rows of all three states, two of them on 2020-07-20. */
 async function seed(funds: FundsCaller) {
@@ -39,14 +33,14 @@ const ALL = [
 ];
 
 describe('reads of funds', () => {
-  const newFunds = () => fundsCaller(harness.transports.inProcess);
+  const newFunds = () => fundsCaller(harness().transports.inProcess);
 
   it('rejects a balance beyond 64 bits', async () => {
     const funds = newFunds();
     const debts = async (count: number) => {
       const values = [funds.tenant.merchantId, count];
       await sqlOf(
-        harness,
+        harness(),
         `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
          select $1, 'live', gen_random_uuid(), 9007199254740991, 9007199254740991, now() from generate_series(1, $2)`,
         values,
@@ -148,7 +142,7 @@ describe('reads of funds', () => {
     statements.length = 0;
     await client.listAdvanceableInstallments({ ...tenant, toDate: '2099-12-31' });
     expect(statements).toHaveLength(1);
-    const plan = await planOf(harness, statements[0]!);
+    const plan = await planOf(harness(), statements[0]!);
     expect(plan).toMatch(/Limit .*\n *-> {2}Index Scan using installment_free /);
   });
 });

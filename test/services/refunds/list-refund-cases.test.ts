@@ -1,30 +1,25 @@
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RefundCaseOrder } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../support/list-suite.ts';
+import { newTenant } from '../../support/harness.ts';
+import { describeList, describePlans, sharedListHarness } from '../../support/list-suite.ts';
 import { undecidedCaseList } from './queues/undecided-case-list.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 import { refundCaseList } from './refund-case-list.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('refunds,funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('refunds,funds');
 
 describe('ListRefundCases', () => {
-  describeList('pages', () => refundCaseList(harness));
+  describeList('pages', () => refundCaseList(harness()));
 });
 
-describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness));
+describeList('ListRefundCases by the deadline', () => undecidedCaseList(harness()));
 
 it('accepts only tokens of the same order', async () => {
-  const fixture = await undecidedCaseList(harness).fixtureOf(newTenant());
+  const fixture = await undecidedCaseList(harness()).fixtureOf(newTenant());
   for (let n = 0; n < 3; n += 1) await fixture.insert(n);
-  const { refunds, tenant } = refundsOf(harness, 'inProcess', fixture.tenant);
+  const { refunds, tenant } = refundsOf(harness(), 'inProcess', fixture.tenant);
   const order = RefundCaseOrder.REVIEW_DEADLINE;
   const byDeadline = await refunds.listRefundCases({ ...tenant, order, pageSize: 1 });
   const newest = await refunds.listRefundCases({ ...tenant, pageSize: 1 });
@@ -37,10 +32,10 @@ it('accepts only tokens of the same order', async () => {
 });
 
 it('returns each case like GetRefundCase', async () => {
-  const subject = refundCaseList(harness);
+  const subject = refundCaseList(harness());
   const fixture = await subject.fixtureOf(newTenant());
   for (let n = 0; n < 12; n += 1) await fixture.insert(n % 5);
-  const { refunds, tenant } = refundsOf(harness, 'grpc', fixture.tenant);
+  const { refunds, tenant } = refundsOf(harness(), 'grpc', fixture.tenant);
   const { refundCases } = await refunds.listRefundCases(tenant);
   expect(refundCases).toHaveLength(12);
   for (const listed of refundCases) {
@@ -50,7 +45,7 @@ it('returns each case like GetRefundCase', async () => {
 });
 
 describePlans(
-  () => refundCaseList(harness),
+  () => refundCaseList(harness()),
   statements,
   [
     ['', 'refund_case_newest'],
@@ -65,4 +60,4 @@ describePlans(
   'refunds.refund_case',
 );
 
-describePlans(() => undecidedCaseList(harness), statements, [['', 'refund_case_deadline']]);
+describePlans(() => undecidedCaseList(harness()), statements, [['', 'refund_case_deadline']]);

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { DebtAction } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { TestHarness } from '../../../support/harness.ts';
-import { startListHarness } from '../../../support/list-suite.ts';
+import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
 import { scrape, UNTIL_SCRAPED } from '../../../support/scrape.ts';
 import { fundsCaller } from '../funds-caller.ts';
@@ -11,18 +10,13 @@ import { debtQueue } from './debt-queue.ts';
 
 const DUE_AFTER_MS = 30 * 24 * 60 * 60 * 1_000;
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('funds');
 
-describeQueue('ListDebtQueue', () => debtQueue(harness), statements, [['', 'deduction_debt_queue']]);
+describeQueue('ListDebtQueue', () => debtQueue(harness()), statements, [['', 'deduction_debt_queue']]);
 
 /** A merchant who owes 70 centavos since 2020, and 50 since now. */
 async function debtor() {
-  const caller = fundsCaller(harness.transports.inProcess);
+  const caller = fundsCaller(harness().transports.inProcess);
   const { client, tenant, write, deduct } = caller;
   await deduct(70n, undefined, '2020-06-01');
   await deduct(50n);
@@ -46,7 +40,7 @@ it('says that a debt awaits sales, and from its due time on that its payment is 
 });
 
 it('counts the due time of a raised deduction from when its debt arose, and says when an open debt grew', async () => {
-  const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
+  const { client, tenant, write } = fundsCaller(harness().transports.inProcess);
   const sourceId = randomUUID();
   const raiseTo = (amountMinor: bigint, on?: string) =>
     client.applyDeduction({ ...write(on), sourceId, amountMinor, raise: true });

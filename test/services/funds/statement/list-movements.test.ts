@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   BlockOutcome,
   BlockReason,
@@ -9,24 +9,18 @@ import {
 } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import type { TestHarness } from '../../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../../support/list-suite.ts';
+import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../funds-caller.ts';
 import { movementList } from './movement-list.ts';
 import { expectStatement, exported, listed, partsOf } from './observed-statement.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('funds');
 
-describeList('ListMovements', () => movementList(harness));
+describeList('ListMovements', () => movementList(harness()));
 
 describePlans(
-  () => movementList(harness),
+  () => movementList(harness()),
   statements,
   [
     ['', 'movement_order'],
@@ -42,7 +36,7 @@ const textOf = ({ kind, change, releaseDate, blockReason }: Movement) =>
     .join(' ');
 
 it('names the cause of each change of the balances, on the date on which it took effect', async () => {
-  const caller = fundsCaller(harness.transports.inProcess);
+  const caller = fundsCaller(harness().transports.inProcess);
   const [advance, dispute, lost, refund] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
   const DISPUTE = BlockReason.HOLD_OR_DISPUTE;
   const card = await caller.sell({
@@ -108,7 +102,7 @@ it('names the cause of each change of the balances, on the date on which it took
 });
 
 it('keeps each reason of a raised deduction once, also one with a semicolon', async () => {
-  const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
+  const { client, tenant, write } = fundsCaller(harness().transports.inProcess);
   const sourceId = randomUUID();
   let amountMinor = 0n;
   for (const reason of ['Fee; July', 'Fee; July', 'July', 'Fee; July']) {
@@ -119,7 +113,7 @@ it('keeps each reason of a raised deduction once, also one with a semicolon', as
 });
 
 it('returns the reason of a deduction with all that it moves and with its debt, to its merchant only', async () => {
-  const caller = fundsCaller(harness.transports.inProcess);
+  const caller = fundsCaller(harness().transports.inProcess);
   const { client, tenant, write } = caller;
   const sourceId = randomUUID();
   const deduction = { ...write('2020-06-02'), sourceId, amountMinor: 90n, reason: 'Chargeback fee <July>' };
@@ -134,8 +128,8 @@ it('returns the reason of a deduction with all that it moves and with its debt, 
   expect(reasonOfBoth).toBe('Chargeback fee <July>; Another');
   await client.applyDeduction({ ...write('2020-06-03'), sourceId: randomUUID(), amountMinor: 7n });
   const others = [
-    fundsCaller(harness.transports.inProcess, { ...tenant, environment: Environment.TEST }),
-    fundsCaller(harness.transports.inProcess),
+    fundsCaller(harness().transports.inProcess, { ...tenant, environment: Environment.TEST }),
+    fundsCaller(harness().transports.inProcess),
   ];
   for (const other of others) {
     await other.client.applyDeduction({ ...other.write('2020-06-02'), sourceId, amountMinor: 90n });
@@ -167,15 +161,15 @@ it('returns the reason of a deduction with all that it moves and with its debt, 
 });
 
 it("exports a consistent snapshot at its reader's pace, is audited, and limits concurrent exports", async () => {
-  const caller = fundsCaller(harness.transports.inProcess);
+  const caller = fundsCaller(harness().transports.inProcess);
   const { client, tenant } = caller;
   await caller.deduct(1n, undefined, '2020-06-01');
   const copy = `insert into funds.movement select merchant_id, environment, gen_random_uuid(), kind, source_id, sale_id,
       release_date, block_reason, available_minor, scheduled_minor, blocked_minor, occurred_at + n * interval '1 ms'
     from funds.movement, generate_series(1, 4999) as n where merchant_id = $1`;
-  await sqlOf(harness, copy, [tenant.merchantId]);
+  await sqlOf(harness(), copy, [tenant.merchantId]);
   const days = 'update funds.balance_day set available_minor = -5000 where merchant_id = $1';
-  await sqlOf(harness, days, [tenant.merchantId]);
+  await sqlOf(harness(), days, [tenant.merchantId]);
   statements.length = 0;
   const stream = client.exportMovements(tenant)[Symbol.asyncIterator]();
   const { value: first } = await stream.next();
@@ -203,5 +197,5 @@ it("exports a consistent snapshot at its reader's pace, is audited, and limits c
   expect([count, ...partsOf(closing)]).toEqual([5_000, -5_000n, 0n, 0n]);
   expect((await exported(caller)).movements).toHaveLength(5_001);
   const audited = 'select action from platform.audit_entry where merchant_id = $1 and action like $2';
-  expect(await sqlOf(harness, audited, [tenant.merchantId, '%ExportMovements'])).toHaveLength(6);
+  expect(await sqlOf(harness(), audited, [tenant.merchantId, '%ExportMovements'])).toHaveLength(6);
 });

@@ -1,14 +1,13 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import {
   VerificationAction as Action,
   FundsVerificationFailureCause as Cause,
   FundsInvariant,
   FundsService,
 } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { TestHarness } from '../../../support/harness.ts';
-import { startListHarness } from '../../../support/list-suite.ts';
+import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../funds-caller.ts';
@@ -17,33 +16,26 @@ import { verificationQueue } from './verification-queue.ts';
 const SOLD = '2020-06-01';
 
 describe('pages', () => {
-  let harness: TestHarness;
-  const statements: string[] = [];
+  const { harness, statements } = sharedListHarness('funds');
   beforeAll(async () => {
-    harness = await startListHarness('funds', statements);
-    await sqlOf(harness, 'alter table funds.failing_account drop constraint failing_account_pkey');
+    await sqlOf(harness(), 'alter table funds.failing_account drop constraint failing_account_pkey');
   });
-  afterAll(() => harness.close());
 
-  describeQueue('ListVerificationQueue', () => verificationQueue(harness), statements, [
+  describeQueue('ListVerificationQueue', () => verificationQueue(harness()), statements, [
     ['', 'failing_account_queue'],
   ]);
 });
 
 describe('an account', () => {
-  let harness: TestHarness;
-  beforeAll(async () => {
-    harness = await startListHarness('funds');
-  });
-  afterAll(() => harness.close());
+  const { harness } = sharedListHarness('funds');
 
   /** An account with a sale, its item of the queue, and the verification that updates it. */
   async function account() {
-    const { client, tenant, sell } = fundsCaller(harness.transports.inProcess);
+    const { client, tenant, sell } = fundsCaller(harness().transports.inProcess);
     await sell({ on: SOLD, gross: 100n });
-    const grpc = createClient(FundsService, harness.transports.grpc);
+    const grpc = createClient(FundsService, harness().transports.grpc);
     const setAmount = (column: string, table: string, value: number) =>
-      sqlOf(harness, `update funds.${table} set ${column} = $2 where merchant_id = $1`, [
+      sqlOf(harness(), `update funds.${table} set ${column} = $2 where merchant_id = $1`, [
         tenant.merchantId,
         value,
       ]);
@@ -82,7 +74,7 @@ describe('an account', () => {
 
   it('is to be verified again when its verification failed', async () => {
     const { tenant, setAmount, verified } = await account();
-    await sqlOf(harness, 'alter table funds.sale drop constraint sale_installments_check');
+    await sqlOf(harness(), 'alter table funds.sale drop constraint sale_installments_check');
     await setAmount('installments', 'sale', 0);
     const nextAction = Action.VERIFY_AGAIN;
     const failed = { account: tenant, nextAction, cause: Cause.ERROR, differences: 0, invariants: [] };

@@ -1,34 +1,33 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { DisputeOutcome, DisputeStatus } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import type { TestHarness } from '../../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../../support/list-suite.ts';
+import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
 import { planOf } from '../../../support/list-walk.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
 import { awaitingDisputeList } from '../queues/awaiting-dispute-list.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { disputeList } from './dispute-list.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('refunds,funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('refunds,funds');
 
 describe('ListDisputes', () => {
-  describeList('pages', () => disputeList(harness));
+  describeList('pages', () => disputeList(harness()));
 });
 
-describeList('ListDisputes by the due date', () => awaitingDisputeList(harness));
-
-describePlans(() => awaitingDisputeList(harness), statements, [['', 'dispute_awaiting']], 'refunds.dispute');
+describeList('ListDisputes by the due date', () => awaitingDisputeList(harness()));
 
 describePlans(
-  () => disputeList(harness),
+  () => awaitingDisputeList(harness()),
+  statements,
+  [['', 'dispute_awaiting']],
+  'refunds.dispute',
+);
+
+describePlans(
+  () => disputeList(harness()),
   statements,
   [
     ['', 'dispute_newest'],
@@ -40,7 +39,7 @@ describePlans(
 );
 
 it('lists the disputes of sales, newest first', async () => {
-  const { refunds, tenant, write } = refundsOf(harness);
+  const { refunds, tenant, write } = refundsOf(harness());
   const [saleId, otherSaleId] = [randomUUID(), randomUUID()];
   const open = async (named: string | undefined, hoursAgo: number) => {
     const occurredAt = timestampFromMs(Date.now() - hoursAgo * 3_600_000);
@@ -63,8 +62,8 @@ it('lists the disputes of sales, newest first', async () => {
 });
 
 it('lists and adds up the disputes of a range of dates in Brasília, with what they have deducted less what was returned', async () => {
-  const { refunds, tenant, write } = refundsOf(harness);
-  const { client: funds, write: post } = fundsCaller(harness.transports.inProcess, tenant);
+  const { refunds, tenant, write } = refundsOf(harness());
+  const { client: funds, write: post } = fundsCaller(harness().transports.inProcess, tenant);
   const open = async (at: string, terms: object = {}) => {
     const ids = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
     const occurredAt = timestampFromDate(new Date(at));
@@ -95,7 +94,7 @@ it('lists and adds up the disputes of a range of dates in Brasília, with what t
   statements.length = 0;
   const { disputes } = await refunds.listDisputes(june);
   expect(disputes.map(({ id }) => id)).toEqual([restOfSale, reversed, won, first]);
-  const plan = await planOf(harness, statements.find((sql) => sql.includes('opened_at" >='))!);
+  const plan = await planOf(harness(), statements.find((sql) => sql.includes('opened_at" >='))!);
   expect(plan).toMatch(/using dispute_newest /);
   expect(plan).not.toMatch(/\bSort {2}\(/);
 
@@ -119,7 +118,7 @@ it('lists and adds up the disputes of a range of dates in Brasília, with what t
 });
 
 it('returns each dispute like GetDispute', async () => {
-  const { refunds, tenant, write, open } = refundsOf(harness, 'grpc');
+  const { refunds, tenant, write, open } = refundsOf(harness(), 'grpc');
   const { paymentIntentId } = await open({ saleId: randomUUID() });
   const ids = [randomUUID(), randomUUID()];
   for (const disputeId of ids) await refunds.openDispute({ ...write(), disputeId, paymentIntentId });

@@ -15,6 +15,7 @@ const DUE = [new Date(START_MS + 2), new Date(START_MS + 3_600_000)];
 export function disputeQueue(harness: TestHarness): Queue {
   return {
     table: 'refunds.dispute',
+    isMultiplied: true,
     list: (transport) => createClient(RefundCaseService, transport).listDisputeQueue({}),
     addFinished: () => addFinishedDisputes(harness),
     subjectOf: (scopeOf) => ({

@@ -1,42 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   DisputeAction as Action,
   ActionOwner,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import type { TestHarness } from '../../../support/harness.ts';
-import { startListHarness } from '../../../support/list-suite.ts';
+import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { disputeQueue } from './dispute-queue.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('refunds,funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('refunds,funds');
 
 const { MERCHANT, OPERATIONS } = ActionOwner;
 const minutesAgo = (minutes: number) => timestampFromMs(Date.now() - minutes * 60_000);
 
-describeQueue(
-  'ListDisputeQueue',
-  () => disputeQueue(harness),
-  statements,
-  [
-    ['', 'dispute_queue'],
-    ['dueBy', 'dispute_queue'],
-    ['responsesOnly', 'dispute_queue'],
-  ],
-  'refunds.dispute',
-);
+describeQueue('ListDisputeQueue', () => disputeQueue(harness()), statements, [
+  ['', 'dispute_queue'],
+  ['dueBy', 'dispute_queue'],
+  ['responsesOnly', 'dispute_queue'],
+]);
 
 it('awaits the merchant until the response or the due date, then the submission of the response, then the outcome', async () => {
-  const { refunds, tenant, write } = refundsOf(harness, 'grpc');
+  const { refunds, tenant, write } = refundsOf(harness(), 'grpc');
   const open = async (due: object) => {
     const disputeId = randomUUID();
     const opening = { ...write(), disputeId, paymentIntentId: randomUUID(), occurredAt: minutesAgo(30) };
@@ -71,7 +59,7 @@ it('awaits the merchant until the response or the due date, then the submission 
 });
 
 it('refuses a due date that is not after the opening', async () => {
-  const { refunds, write } = refundsOf(harness, 'grpc');
+  const { refunds, write } = refundsOf(harness(), 'grpc');
   const at = minutesAgo(30);
   const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID(), occurredAt: at, dueAt: at };
   const refused = refunds.openDispute({ ...write(), ...dispute });

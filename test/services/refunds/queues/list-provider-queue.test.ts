@@ -1,40 +1,29 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   ProviderQueueAction as Action,
   ProviderOutcome,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newTenant, type TestHarness } from '../../../support/harness.ts';
-import { startListHarness } from '../../../support/list-suite.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { providerQueue } from './provider-queue.ts';
 
 const DAY_MS = 86_400_000;
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('refunds,funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('refunds,funds');
 
-describeQueue(
-  'ListProviderQueue',
-  () => providerQueue(harness),
-  statements,
-  [
-    ['', 'refund_case_provider_queue'],
-    ['silentOnly', 'refund_case_provider_queue'],
-  ],
-  'refunds.refund_case',
-);
+describeQueue('ListProviderQueue', () => providerQueue(harness()), statements, [
+  ['', 'refund_case_provider_queue'],
+  ['silentOnly', 'refund_case_provider_queue'],
+]);
 
 it('asks to contact a provider that is silent, until it reports', async () => {
   const tenant = newTenant();
-  const { refunds, write } = refundsOf(harness, 'grpc', tenant);
+  const { refunds, write } = refundsOf(harness(), 'grpc', tenant);
   await (
-    await providerQueue(harness)
+    await providerQueue(harness())
       .subjectOf(() => tenant)
       .fixtureOf(tenant)
   ).insert(0);

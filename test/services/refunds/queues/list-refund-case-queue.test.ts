@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   RefundCaseAction as Action,
   ActionOwner,
@@ -15,30 +15,18 @@ import {
   ReviewDecision,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import type { TestHarness } from '../../../support/harness.ts';
-import { startListHarness } from '../../../support/list-suite.ts';
+import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { refundCaseQueue } from './refund-case-queue.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('refunds,funds', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('refunds,funds');
 
-describeQueue(
-  'ListRefundCaseQueue',
-  () => refundCaseQueue(harness),
-  statements,
-  [
-    ['', 'refund_case_queue'],
-    ['status', 'refund_case_queue_status'],
-    ['blocker', 'refund_case_queue_blocked'],
-  ],
-  'refunds.refund_case',
-);
+describeQueue('ListRefundCaseQueue', () => refundCaseQueue(harness()), statements, [
+  ['', 'refund_case_queue'],
+  ['status', 'refund_case_queue_status'],
+  ['blocker', 'refund_case_queue_blocked'],
+]);
 
 /** A case's item of the queue; undefined when it is not in the queue. */
 async function itemOf({ refunds, tenant }: ReturnType<typeof refundsOf>, id: string) {
@@ -58,7 +46,7 @@ const RULES: Partial<Record<Action, readonly [owner: ActionOwner, dueAfterMs: nu
 };
 
 it('names the next action from the request to the provider, who owes it, since when and until when', async () => {
-  const merchant = refundsOf(harness, 'grpc');
+  const merchant = refundsOf(harness(), 'grpc');
   const { refunds, write, open, start, debit } = merchant;
   const { id: refundCaseId, merchantReviewDeadlineAt } = await open();
   const since: number[] = [];
@@ -102,7 +90,7 @@ it('names the next action from the request to the provider, who owes it, since w
 });
 
 it('asks for the dispute first, and lists no case that is closed', async () => {
-  const merchant = refundsOf(harness, 'grpc');
+  const merchant = refundsOf(harness(), 'grpc');
   const { refunds, write, open } = merchant;
   const { id: refundCaseId, paymentIntentId } = await open({ initiator: RefundInitiator.MERCHANT });
   await refunds.openDispute({ ...write(), disputeId: randomUUID(), paymentIntentId });
@@ -113,7 +101,7 @@ it('asks for the dispute first, and lists no case that is closed', async () => {
 });
 
 it('awaits the end of a dispute, then a decision from that time on, unless too little of the payment is left', async () => {
-  const merchant = refundsOf(harness, 'grpc');
+  const merchant = refundsOf(harness(), 'grpc');
   const { refunds, write, open } = merchant;
   const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
   const facts = { paymentIntentId: randomUUID(), paidAmountMinor: 1_000n, paidAt: hoursAgo(200) };
@@ -141,7 +129,7 @@ it('awaits the end of a dispute, then a decision from that time on, unless too l
 });
 
 it('lists cases of a minimum age', async () => {
-  const { refunds, tenant, open } = refundsOf(harness, 'grpc');
+  const { refunds, tenant, open } = refundsOf(harness(), 'grpc');
   const minutesAgo = (minutes: number) => timestampFromMs(Date.now() - minutes * 60_000);
   const opened = async (minutes: number) =>
     (await open({ occurredAt: minutesAgo(minutes), paidAt: minutesAgo(100) })).id;
@@ -157,7 +145,7 @@ it('lists cases of a minimum age', async () => {
 });
 
 it('refuses a merchant without an environment, and a status that is closed', async () => {
-  const { refunds, tenant } = refundsOf(harness, 'grpc');
+  const { refunds, tenant } = refundsOf(harness(), 'grpc');
   const { merchantId } = tenant;
   for (const request of [{ merchantId }, { status: RefundCaseStatus.SUCCEEDED }]) {
     await expectRefusal(refunds.listRefundCaseQueue(request), Code.InvalidArgument, 'INVALID_ARGUMENT');

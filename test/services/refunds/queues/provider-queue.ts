@@ -20,6 +20,7 @@ const START_MS = Date.now() - 2 * DAY_MS;
 export function providerQueue(harness: TestHarness): Queue {
   return {
     table: 'refunds.refund_case',
+    isMultiplied: true,
     list: (transport) => createClient(RefundCaseService, transport).listProviderQueue({}),
     addFinished: () => addFinishedCases(harness),
     subjectOf: (scopeOf) => ({

@@ -21,6 +21,7 @@ const hasBlocker = (row: { readonly [column: string]: string | null }, value: st
 export function refundCaseQueue(harness: TestHarness): Queue {
   return {
     table: 'refunds.refund_case',
+    isMultiplied: true,
     list: (transport) => createClient(RefundCaseService, transport).listRefundCaseQueue({}),
     addFinished: () => addFinishedCases(harness),
     subjectOf: (scopeOf) => ({

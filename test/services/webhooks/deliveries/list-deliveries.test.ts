@@ -1,24 +1,17 @@
-import { afterAll, beforeAll } from 'vitest';
-import type { TestHarness } from '../../../support/harness.ts';
-import { describeList, describePlans, startListHarness } from '../../../support/list-suite.ts';
+import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
 import { deliveryList } from './delivery-list.ts';
 
-let harness: TestHarness;
-const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startListHarness('webhooks', statements);
-});
-afterAll(() => harness.close());
+const { harness, statements } = sharedListHarness('webhooks');
 
-describeList('ListDeliveries by what they go to', () => deliveryList(harness, 'goal'));
-describeList('ListDeliveries by what caused them', () => deliveryList(harness, 'cause'));
-describeList('ListDeliveries by what they are about', () => deliveryList(harness, 'object'));
+describeList('ListDeliveries by what they go to', () => deliveryList(harness(), 'goal'));
+describeList('ListDeliveries by what caused them', () => deliveryList(harness(), 'cause'));
+describeList('ListDeliveries by what they are about', () => deliveryList(harness(), 'object'));
 
 const ended = (columns: string) =>
   String.raw`ended_delivery_live_\d+_merchant_id_environment_${columns}_idx\d*`;
 
 describePlans(
-  () => deliveryList(harness, 'goal'),
+  () => deliveryList(harness(), 'goal'),
   statements,
   [
     ['', 'open_delivery_newest'],
@@ -29,7 +22,7 @@ describePlans(
   'webhooks.open_delivery',
 );
 
-describePlans(() => deliveryList(harness, 'cause'), statements, [
+describePlans(() => deliveryList(harness(), 'cause'), statements, [
   ['eventType', ended('event')],
   ['resendId', 'open_delivery_resend'],
   ['resendId', ended('resend')],

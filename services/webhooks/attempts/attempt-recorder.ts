@@ -22,7 +22,7 @@ import { storeHealths } from './store-health.ts';
 export interface Recording {
   /** The statuses of known deliveries, except those whose report is refused because another process owns the lane. */
   readonly recorded: ReadonlyMap<string, DeliveryStatusName>;
-  /** Deliveries to report again, because another transaction has locked their subscription. */
+  /** Deliveries to report again, because another transaction has locked them or their subscription. */
   readonly locked: ReadonlySet<string>;
 }
 

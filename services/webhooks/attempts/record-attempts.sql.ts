@@ -7,9 +7,9 @@ import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.
 import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS } from './reports.sql.ts';
 
 /**
- * Locks subscriptions and then deliveries, each in a fixed order, so that two reports do not deadlock. Returns the
- * deliveries whose subscription another transaction has locked, without waiting for it: its process may be paused,
- * which would delay the results of all others.
+ * Locks subscriptions and then deliveries. Returns the deliveries that it could not lock, or whose subscription, because another
+ * transaction has: it does not wait, because the process of that transaction may be paused, which would delay the results of all
+ * others.
  */
 export const LOCK_REPORTED: Statement = {
   name: 'lock_reported',
@@ -18,17 +18,16 @@ with input as materialized (
   select id, subscription_id from webhooks.open_delivery where id = any (:ids::uuid[])
 ), subscription as materialized (
   select s.id
-    from (select distinct subscription_id from input order by subscription_id) input
+    from (select distinct subscription_id from input) input
    cross join lateral (
      select s.id from webhooks.subscription s where s.id = input.subscription_id for no key update skip locked
    ) s
 ), delivery as materialized (
   select d.id from webhooks.open_delivery d
    where d.id = any (:ids::uuid[]) and d.subscription_id in (select id from subscription)
-   order by d.id for update
+     for update skip locked
 )
-select input.id from input left join delivery on delivery.id = input.id
- where delivery.id is null and input.subscription_id not in (select id from subscription)`,
+select id from input where id not in (select id from delivery)`,
 };
 
 export const READ_REPORTED: Statement = {

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -39,6 +40,24 @@ it('results wait while another transaction holds their subscription, without del
   await eventually(() => expect(held.endpoint.eventIds).toHaveLength(1));
   await webhooks.publish(other.tenant);
   await eventually(async () => expect(await other.statuses()).toEqual(['RETRYING']));
+  expect(await held.statuses()).toEqual(['PENDING']);
+  await locking.query('rollback');
+  await eventually(async () => expect(await held.statuses()).toEqual(['RETRYING']));
+});
+
+it('failures wait while another transaction holds their delivery, without delaying others', async () => {
+  const [held, other] = await Promise.all([failing(), failing()]);
+  const request = held.endpoint.hold();
+  await webhooks.publish(held.tenant);
+  await eventually(() => expect(request.count).toBe(1));
+  const locking = await openSession(webhooks.harness.databaseUrl);
+  onTestFinished(() => locking.end());
+  await locking.query('begin');
+  await locking.query('select from webhooks.open_delivery where subscription_id = $1 for update', [held.id]);
+  request.release(503);
+  await delay(200);
+  await webhooks.publish(other.tenant);
+  await vi.waitFor(async () => expect(await other.statuses()).toEqual(['RETRYING']), { timeout: 5_000 });
   expect(await held.statuses()).toEqual(['PENDING']);
   await locking.query('rollback');
   await eventually(async () => expect(await held.statuses()).toEqual(['RETRYING']));

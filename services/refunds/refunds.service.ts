@@ -77,7 +77,7 @@ export function refundCaseService({
     exportRefundCases: (request, context) => exportRefundCases(exports, request, context),
     listRefundCases: (request) => listRefundCases(database, pagination, request),
     getRefundCase: (request) => getRefundCase(database, request),
-    getPayment: (request) => getPayment(database, request),
+    getPayment: (request, context) => getPayment(sales, request, context),
     openRefundCase: (request, context) => openRefundCase(opening, request, context),
     decideRefundCase: (request, context) => decideRefundCase(decision, request, context),
     expireMerchantReview: (request, context) => expireMerchantReview(writes, request, context),

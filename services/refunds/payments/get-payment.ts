@@ -1,11 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
+import type { HandlerContext } from '@connectrpc/connect';
 import type {
   GetPaymentRequest,
   GetPaymentResponse,
   Payment,
   RefundWindow,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import type { Database } from '../../platform/database/database.ts';
 import { notFound } from '../../platform/errors.ts';
 import { environmentEnum, tenantOf } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
@@ -14,15 +14,24 @@ import { type PaymentReadRow, selectPayment } from './payment.queries.ts';
 import { paymentAmounts } from './payment-amounts.ts';
 import { refundWindowExpiresAt, saleRestMinor } from './payment-facts.ts';
 import { refundedSaleOf, refundSumsOf } from './payment-use.sql.ts';
+import { type SaleReads, saleAmountOf } from './refunded-sale.ts';
 
 /** The refunded, lost and refundable amounts of a payment. NOT_FOUND (PAYMENT_NOT_FOUND). */
 export async function getPayment(
-  database: Database,
+  sales: SaleReads,
   request: GetPaymentRequest,
+  context: HandlerContext,
 ): Promise<GetPaymentResponse> {
-  const row = await database.readOne(selectPayment({ ...tenantOf(request), id: request.paymentIntentId }));
+  const payment = selectPayment({ ...tenantOf(request), id: request.paymentIntentId });
+  const row = await sales.database.readOne(payment);
   if (!row) throw notFound('PAYMENT_NOT_FOUND', 'no refund case or dispute has named the payment');
-  return { $typeName: 'payments.refunds.v1.GetPaymentResponse', payment: paymentMessage(row) };
+  // The sale may have been recorded since the payment's last refund case. Alone it does not limit its payment.
+  const isUnknown = row.sale_is_shared && row.sale_amount_minor === null;
+  const saleAmountMinor = isUnknown ? await saleAmountOf(sales, request, context) : row.sale_amount_minor;
+  return {
+    $typeName: 'payments.refunds.v1.GetPaymentResponse',
+    payment: paymentMessage({ ...row, sale_amount_minor: saleAmountMinor }),
+  };
 }
 
 function paymentMessage(row: PaymentReadRow): Payment {

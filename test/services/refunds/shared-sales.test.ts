@@ -63,12 +63,13 @@ it('refunds of all payments of a sale never exceed it, also when they are reques
 });
 
 it('a sale limits refunds from the moment it is recorded, and its other payments those of a payment without an amount', async () => {
-  const { record, refund, lose } = merchant();
+  const { record, refund, refundable, lose } = merchant();
   const [one, other] = [randomUUID(), randomUUID()];
   await refund(one, 60n);
   await refund(other, 30n);
   await expectRefusal(lose(randomUUID()), Code.FailedPrecondition, 'SALE_NOT_RECORDED');
   await record(100n);
+  for (const payment of [one, other]) expect(await refundable(payment)).toBe(10n);
   await refund(other, 10n);
   await expectRefusal(refund(one, 1n), Code.FailedPrecondition, 'REFUND_EXCEEDS_SALE');
 });

@@ -1,13 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
+import { ApplicationFailure } from '@temporalio/common';
 import fc, { type Scheduler } from 'fast-check';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
+  ApprovalMode,
   ProviderOutcome,
+  RefundBlocker,
   RefundCaseService,
+  ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { endDisputeHold, holdDisputedFunds } from '../../../workflows/refunds/dispute-hold.workflow.ts';
 import {
   createRefundActivities,
   type RefundActivities,
@@ -57,6 +63,8 @@ const WORKFLOWS: Readonly<Record<string, (input: never) => Promise<unknown>>> = 
   holdRefundFunds,
   endRefundHold,
   reverseRefund,
+  holdDisputedFunds,
+  endDisputeHold,
 };
 const { SUCCEEDED, FAILED } = ProviderOutcome;
 
@@ -83,7 +91,7 @@ function activitiesBehind(gate: (name: string) => Promise<unknown>): RefundActiv
 }
 
 /** What may happen during the execution; each is refused if the case does not allow it. */
-const INTERRUPTIONS = ['cancel', 'earn', 'succeed', 'fail', 'again', 'end'] as const;
+const INTERRUPTIONS = ['cancel', 'earn', 'succeed', 'fail', 'again', 'end', 'dispute', 'block'] as const;
 type Interruption = (typeof INTERRUPTIONS)[number];
 
 function interrupt(of: RefundMerchant, refundCaseId: string, interruption: Interruption): Promise<unknown> {
@@ -101,35 +109,83 @@ function interrupt(of: RefundMerchant, refundCaseId: string, interruption: Inter
       return executeFundedRefunds({ ...input, refundCaseId });
     case 'end':
       return endRefundHold(input);
+    case 'dispute':
+      return winDispute(of, refundCaseId);
+    case 'block':
+      return blockForAWhile(of, refundCaseId);
     default:
       return interruption satisfies never;
   }
 }
 
+/** The merchant wins a dispute of the payment, and the refund is approved again. */
+async function winDispute(of: RefundMerchant, refundCaseId: string): Promise<void> {
+  const { paymentIntentId, saleId } = await of.case(refundCaseId);
+  const disputeId = await of.dispute(paymentIntentId, saleId);
+  await of.refunds.closeDispute({ ...of.write(), disputeId });
+  const approval = { decision: ReviewDecision.APPROVE, approvalMode: ApprovalMode.OPERATIONS };
+  await of.refunds.reviewRefundCase({ ...of.write(), refundCaseId, ...approval });
+}
+
+async function blockForAWhile(of: RefundMerchant, refundCaseId: string): Promise<void> {
+  const blocker = RefundBlocker.KYC_NOT_APPROVED;
+  await of.refunds.addBlocker({ ...of.write(), refundCaseId, blocker });
+  await of.refunds.clearBlocker({ ...of.write(), refundCaseId, blocker });
+}
+
 /** Runs the workflows of refunds that are to be started, until none is left; the others send mails. */
 async function settle({ tenant }: RefundMerchant): Promise<void> {
-  current.activities = activitiesBehind(async () => undefined);
-  for (let round = 0; round < 20; round += 1) {
+  current.activities = retrying(activitiesBehind(async () => undefined));
+  const running = new Set<string>();
+  const endBy = performance.now() + 20_000;
+  while (performance.now() < endBy) {
     const starts = await sqlOf<{ id: string; type: string; input: never }>(
       harness,
       `select id, workflow_type as type, arguments->0 as input from platform.outbox_command
         where merchant_id = $1 and kind = 'START' and workflow_type <> 'notifyContact' order by id`,
       [tenant.merchantId],
     );
-    if (starts.length === 0) return;
-    for (const { id, type, input } of starts) {
-      const done = await WORKFLOWS[type]!(input).then(
-        () => true,
-        () => false,
-      );
-      if (done) await sqlOf(harness, 'delete from platform.outbox_command where id = $1', [id]);
+    if (starts.length === 0 && running.size === 0) return;
+    for (const { id, type, input } of starts.filter((start) => !running.has(start.id))) {
+      running.add(id);
+      void WORKFLOWS[type]!(input)
+        .then(() => sqlOf(harness, 'delete from platform.outbox_command where id = $1', [id]))
+        .catch(() => undefined)
+        .finally(() => running.delete(id));
     }
+    await delay(5);
   }
   throw new Error('the workflows do not come to an end');
 }
 
+/** Like Temporal, repeats an activity that fails, as while another workflow has to end first. */
+const retrying = (activities: RefundActivities): RefundActivities =>
+  new Proxy(activities, {
+    get(target, name) {
+      const activity = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
+      return async (...args: unknown[]) => {
+        for (;;) {
+          try {
+            return await activity(...args);
+          } catch (error) {
+            if (error instanceof ApplicationFailure && error.nonRetryable) throw error;
+            await delay(5);
+          }
+        }
+      };
+    },
+  });
+
 /** What happens before the paused run is resumed. */
-const LATER: readonly Interruption[][] = [['cancel', 'earn'], ['cancel'], ['earn', 'fail'], ['succeed'], []];
+const LATER: readonly Interruption[][] = [
+  ['cancel', 'earn'],
+  ['cancel'],
+  ['earn', 'fail'],
+  ['succeed'],
+  ['dispute'],
+  ['block', 'earn'],
+  [],
+];
 
 /** The calls of a run that is paused before one of them until it is resumed. */
 class Pause {

@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createClient, type Transport } from '@connectrpc/connect';
@@ -100,11 +101,19 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   return Object.assign(app, { registered: pages.registered });
 }
 
+/** Whether a page of another site loads this by itself, as an image or a frame. */
+const isEmbedded = ({
+  'sec-fetch-site': site = 'none',
+  'sec-fetch-dest': dest = 'document',
+}: IncomingHttpHeaders) => dest !== 'document' && site !== 'same-origin' && site !== 'none';
+
 /** Limits requests per client address, with or without a session; each process counts in memory. */
 function limitAddresses(app: GatewayApp, { RATE_LIMIT_ADDRESS: points }: DashboardConfig): void {
   const limit = new RateLimit('address', new RateLimiterMemory({ points, duration: WINDOW_SECONDS }));
   app.addHook('onRequest', async (request, reply) => {
     if (request.url.startsWith(ASSETS)) return;
+    // Not counted: a site that somebody has open could keep everyone at their address from signing in.
+    if (isEmbedded(request.headers)) return reply.code(403).send();
     const { allowed, retryAfter } = await limit.consume(rateLimitAddress(request.ip));
     if (allowed) return;
     reply.header('retry-after', retryAfter);

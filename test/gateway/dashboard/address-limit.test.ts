@@ -50,6 +50,17 @@ test('forms and sign-ins are counted too, but not files', async () => {
   expect(refusedOf(await ask('/assets/base.css', 40, '203.0.113.103'))).toEqual([]);
 });
 
+test('what a page of another site loads is refused, and is not counted', async () => {
+  const address = '203.0.113.104';
+  for (const dest of ['image', 'iframe', 'empty']) {
+    const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': dest };
+    const answers = await ask('/sign-in/start', 40, address, { headers });
+    expect(new Set(answers.map(({ status }) => status)), dest).toEqual(new Set([403]));
+  }
+  const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' };
+  expect((await ask('/sign-in', 1, address, { headers: link }))[0]!.status).toBe(200);
+});
+
 test('sign-ins of one address are limited per minute, by all dashboards together', async () => {
   const settings = {
     SIGN_IN_LIMIT_ADDRESS: '4',

@@ -19,13 +19,11 @@ const ROOT = new URL('../../', import.meta.url);
 
 /** Paths of all source files, from the top of the repository. */
 export async function sourceFiles(): Promise<string[]> {
-  const files: string[] = [];
-  const all = glob('{cli,client,services,gateway,workflows,local,test}/**/*.ts', {
+  const files = glob('{cli,client,services,gateway,workflows,local,test}/**/*.ts', {
     cwd: ROOT,
     exclude: ['**/node_modules/**', '**/dist/**'],
   });
-  for await (const file of all) files.push(file);
-  return files.sort();
+  return (await Array.fromAsync(files)).sort();
 }
 
 /** All imports of source files. */

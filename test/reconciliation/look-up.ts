@@ -29,11 +29,8 @@ export async function countRemainder(system: System, schedules: readonly string[
 }
 
 /** The ids of Temporal's Schedules. */
-export async function listSchedules({ temporal }: System): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { scheduleId } of temporal.client.schedule.list()) ids.push(scheduleId);
-  return ids;
-}
+export const listSchedules = ({ temporal }: System): Promise<string[]> =>
+  Array.fromAsync(temporal.client.schedule.list(), ({ scheduleId }) => scheduleId);
 
 /** All deliveries of the merchants, by the list that teams see, with the attempts of each. */
 export async function listDeliveries(

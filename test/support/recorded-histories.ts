@@ -52,3 +52,10 @@ export function historyPrefixes({ type, workflowId, history }: RecordedHistory):
     return [{ type, workflowId: `${workflowId} up to ${index}`, history: past }];
   });
 }
+
+/** A history as text, with its payloads decoded. */
+export function historyText(history: unknown): string {
+  const json = JSON.stringify(history);
+  const payloads = [...json.matchAll(/"data":"([^"]+)"/g)].map(([, data]) => atob(data!));
+  return [json, ...payloads].join('\n');
+}

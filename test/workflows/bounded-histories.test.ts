@@ -35,10 +35,8 @@ async function runWith(
   const workflowId = randomUUID();
   const started = temporal.client.workflow.execute(workflowType, { taskQueue, workflowId, args });
   const result = await worker.runUntil(started);
-  const runs: number[] = [];
-  for await (const run of temporal.client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
-    runs.push(run.historyLength);
-  }
+  const query = `WorkflowId = '${workflowId}'`;
+  const runs = await Array.fromAsync(temporal.client.workflow.list({ query }), (run) => run.historyLength);
   return { result, runs };
 }
 

@@ -7,9 +7,7 @@ import { startTemporal, TEMPORAL_START_MS, type TestTemporal } from '../support/
 const SOON = { timeout: 60_000, interval: 500 };
 
 async function scheduleIds({ client }: TestTemporal): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { scheduleId } of client.schedule.list()) ids.push(scheduleId);
-  return ids.sort();
+  return (await Array.fromAsync(client.schedule.list(), ({ scheduleId }) => scheduleId)).sort();
 }
 
 it(

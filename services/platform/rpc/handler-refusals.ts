@@ -87,8 +87,7 @@ async function withReasonInBody(
 
 /** The error of a unary call over Connect: JSON, with an HTTP status that depends on its code. */
 async function refusedCall(header: Headers, body: Body): Promise<UniversalServerResponse> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  const chunks = await Array.fromAsync(body);
   const error = withReason(errorFromJsonBytes(Buffer.concat(chunks), undefined, internalError()));
   const bytes = errorToJsonBytes(error, undefined);
   header.set('content-length', String(bytes.length));

@@ -113,10 +113,8 @@ export class SagaSystem implements AsyncDisposable {
     await this.#resources.disposeAsync();
   }
 
-  async #workflows(query: string): Promise<string[]> {
-    const ids: string[] = [];
-    for await (const { workflowId } of this.temporal.client.workflow.list({ query })) ids.push(workflowId);
-    return ids;
+  #workflows(query: string): Promise<string[]> {
+    return Array.fromAsync(this.temporal.client.workflow.list({ query }), ({ workflowId }) => workflowId);
   }
 
   #send(command: GateCommand): void {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -161,13 +162,13 @@ describe('sessions', () => {
     await age(sessionId, 'last_seen_at', 90_000);
     const before = await lastSeenAt();
     await show(tokenSha256, true);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await delay(250);
     expect(await lastSeenAt()).toBe(before);
     await show(tokenSha256);
     await expect.poll(lastSeenAt).toBeGreaterThan(before + 60_000);
     const noted = await lastSeenAt();
     await show(tokenSha256);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await delay(250);
     expect(await lastSeenAt()).toBe(noted);
   });
 });

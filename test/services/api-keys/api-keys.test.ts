@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -125,7 +126,7 @@ describe('ApiKeyService', () => {
     const first = await lastUsedAt();
     expect(timestampDate(first!).getTime()).toBeGreaterThanOrEqual(from);
     await authenticate(key, tenant.environment);
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await delay(250);
     expect(await lastUsedAt()).toEqual(first);
   });
 
@@ -147,7 +148,7 @@ describe('ApiKeyService', () => {
     const { apiKey } = await issue(tenant);
     const revoke = () => client().revokeApiKey({ ...newWrite(tenant), apiKeyId: apiKey!.id });
     const first = await revoke();
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await delay(5);
     expect((await revoke()).apiKey!.revokedAt).toEqual(first.apiKey!.revokedAt);
   });
 });

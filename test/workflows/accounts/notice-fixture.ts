@@ -99,10 +99,3 @@ export async function mailTo(inbox: SmtpInbox, address: string): Promise<Receive
   await vi.waitFor(() => expect(inbox.mailTo(address).length).toBeGreaterThan(0), TIMEOUT);
   return inbox.mailTo(address)[0]!;
 }
-
-/** A history as text, with its payloads decoded. */
-export function textOf(history: unknown): string {
-  const json = JSON.stringify(history);
-  const payloads = [...json.matchAll(/"data":"([^"]+)"/g)].map(([, data]) => atob(data!));
-  return [json, ...payloads].join('\n');
-}

@@ -14,6 +14,7 @@ import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { exhausted } from '../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { historyText } from '../../support/recorded-histories.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import {
@@ -23,7 +24,6 @@ import {
   noticeHandle,
   startEndpoints,
   startNoticeHarness,
-  textOf,
 } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
@@ -262,7 +262,7 @@ describe.concurrent('the merchant contact', () => {
     await merchant.fail();
     const handle = noticeHandle(temporal, 'WEBHOOK_ERROR', merchant.subscriptionId);
     expect(await waitUntilClosed(handle)).toEqual({ outcome: 'NOTIFIED', sent: 0, rejected: 1, unsent: 0 });
-    const text = textOf(await handle.fetchHistory());
+    const text = historyText(await handle.fetchHistory());
     expect(text).toContain('the mail server answered RCPT TO with 550');
     expect(text).not.toMatch(/@merchant\.example|text of the mail server|localhost/);
   });
@@ -454,11 +454,10 @@ describe.concurrent('the workflow', () => {
     const query = `MerchantIds = '${merchantId}' and SubscriptionIds = '${merchant.subscriptionId}' and WorkflowType = '${workflowType}'`;
     await vi.waitFor(
       async () => {
-        const found: unknown[] = [];
-        for await (const { searchAttributes } of temporal.client.workflow.list({ query })) {
-          found.push(searchAttributes.RequestIds);
-        }
-        expect(found).toEqual([[expect.stringMatching(/./)]]);
+        const found = await Array.fromAsync(temporal.client.workflow.list({ query }));
+        expect(found.map(({ searchAttributes }) => searchAttributes.RequestIds)).toEqual([
+          [expect.stringMatching(/./)],
+        ]);
       },
       { timeout: 40_000 },
     );

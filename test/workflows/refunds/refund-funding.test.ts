@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import {
@@ -153,7 +154,7 @@ describe('a refund that waits for the balance', () => {
       const id = await of.approved(100n);
       await of.start(id);
       // At moments all over the saga.
-      await new Promise((done) => setTimeout(done, n * 25));
+      await delay(n * 25);
       await of.earn(100n);
       await of.becomes(id, PROCESSING);
       expect((await of.funds.balance()).availableAmountMinor).toBe(0n);

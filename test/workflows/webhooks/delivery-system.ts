@@ -98,10 +98,8 @@ export class DeliverySystem {
   }
 
   /** Ids of the workflows that a query finds, as in the Temporal UI. */
-  async find(query: string): Promise<string[]> {
-    const ids: string[] = [];
-    for await (const { workflowId } of this.temporal.client.workflow.list({ query })) ids.push(workflowId);
-    return ids;
+  find(query: string): Promise<string[]> {
+    return Array.fromAsync(this.temporal.client.workflow.list({ query }), ({ workflowId }) => workflowId);
   }
 
   retryOf(deliveryId: string) {

@@ -175,9 +175,8 @@ test('every description belongs to an existing RPC', async () => {
 });
 
 test('every write that the dashboard makes for people has a description', async () => {
-  const sources: string[] = [];
-  for await (const file of glob('gateway/dashboard/**/*.ts', { cwd: ROOT }))
-    sources.push(await readFile(new URL(file, ROOT), 'utf8'));
+  const files = glob('gateway/dashboard/**/*.ts', { cwd: ROOT });
+  const sources = await Array.fromAsync(files, (file) => readFile(new URL(file, ROOT), 'utf8'));
   const code = sources.join('\n');
   const isWrite = ({ idempotency }: DescMethod) =>
     idempotency !== MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS;

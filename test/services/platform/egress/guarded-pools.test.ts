@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { createLoopbackGuard, post } from '../../../support/loopback-guard.ts';
 import { startReceiver } from '../../../support/tls-receiver.ts';
@@ -48,7 +48,7 @@ describe('pools of guarded connections', () => {
     const under = post(guard, `https://hooks.example.com:${receiver.port}/slow`, 'slow');
     await post(guard, `https://hooks.example.com:${receiver.port}/`, 'quick');
     await vi.waitFor(() => expect(guard.poolCount).toBe(1), 40_000);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await delay(150);
     expect(guard.poolCount).toBe(1);
     slow.resolve();
     expect(await under).toBe(204);

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
@@ -139,7 +140,7 @@ describe('periodic tasks', () => {
     await hasStarted;
     await periodicTasks.close();
     expect([started, ended]).toEqual([1, 1]);
-    await new Promise((resolve) => setTimeout(resolve, 3 * INTERVAL_MS));
+    await delay(3 * INTERVAL_MS);
     expect(started).toBe(1);
   });
 

@@ -38,7 +38,6 @@ export async function* fileMessages(
 
 /** A file with its content. */
 export async function readFile(messages: AsyncIterable<GetEvidenceResponse>) {
-  const read: GetEvidenceResponse[] = [];
-  for await (const message of messages) read.push(message);
+  const read = await Array.fromAsync(messages);
   return { evidence: read[0]?.evidence, content: Buffer.concat(read.map(({ chunk }) => chunk)) };
 }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** What an endpoint saw, in chronological order. */
 export interface LogEntry {
@@ -14,7 +15,7 @@ export interface LogEntry {
 export function loggingAnswer(log: LogEntry[], subscription: string, nextStatus: () => number) {
   return async (eventId: string, response: ServerResponse): Promise<void> => {
     log.push({ kind: 'BEGUN', eventId, subscription });
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    await delay(2);
     log.push({ kind: 'ENDED', eventId, subscription });
     response.writeHead(nextStatus()).end();
   };

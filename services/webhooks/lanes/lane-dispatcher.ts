@@ -124,7 +124,7 @@ export class LaneDispatcher {
     for (const [id, queue] of this.#queues) {
       const lane = this.#deps.subscriptionOf(id)?.lane;
       if (lane !== undefined && this.#deps.leases.epochOf(lane) !== undefined) continue;
-      queue.laneLost();
+      queue.clear();
       this.#turns.remove(id);
     }
   }

@@ -121,6 +121,8 @@ export class LaneReading {
       this.#unreadSinceMs.delete(id);
       return;
     }
+    // Nothing is sent to it, and nothing says here that its deliveries are canceled. Reactivating it is a change, after which it is read.
+    if (subscription.state === 'DISABLED') return queue.clear();
     if (!queue.startReading()) return;
     try {
       while (queue.hasMore && !queue.isFull && leases.epochOf(subscription.lane) !== undefined) {

@@ -150,8 +150,8 @@ export class SubscriptionQueue {
     this.readFromStart();
   }
 
-  /** Removes the deliveries whose attempt has not begun: the new owner of the lane sends them. */
-  laneLost(): void {
+  /** Removes the deliveries whose attempt has not begun, and reads none: this process sends them no more. */
+  clear(): void {
     this.restart();
     this.#hasMore = false;
   }

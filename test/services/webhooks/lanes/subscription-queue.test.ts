@@ -39,7 +39,7 @@ describe('the deliveries of a subscription in the table', () => {
   it('are left to the new owner of the lane', () => {
     expect(queue.reserve('delivery')).toBe(true);
     queue.delay('delivery');
-    queue.laneLost();
+    queue.clear();
     expect(queue.isIdle).toBe(true);
     expect(queue.endDelay('delivery')).toBe(false);
   });

@@ -2,8 +2,14 @@ import { expect, it, onTestFinished } from 'vitest';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as retryDelivery from '../../../../services/contracts/webhooks/retry-delivery.contract.ts';
+import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
+import type { LaneUnblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
+import { LaneDispatcher } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
+import { LaneReading } from '../../../../services/webhooks/lanes/lane-reading.ts';
+import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
+import { TableReads } from '../../../../services/webhooks/lanes/table-reads.ts';
 import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
@@ -105,6 +111,40 @@ it('is finished by the periodic task if its process dies', async () => {
   });
   await expect.poll(() => openOf(id), { timeout: 40_000 }).toBe(0);
   expect(await cancellationsOf(workflowId)).toHaveLength(1);
+});
+
+it('is not kept in memory by the owner of its lane', async () => {
+  const { id } = await withBacklog(newTenant());
+  await fixture.sql(`update webhooks.open_delivery set status = 'PENDING' where subscription_id = $1`, [id]);
+  await disabledOver(id);
+  const database = await openDatabase(harness.databaseUrl);
+  onTestFinished(() => database.close());
+  const reads = new TableReads();
+  const lanes = Array.from({ length: 64 }, (_, lane) => lane);
+  const leases = { lanes, epochOf: () => 1n, isConfirmed: false };
+  const dispatcher: LaneDispatcher = new LaneDispatcher({
+    leases,
+    reads,
+    attempts: { isFull: false } as OpenAttempts,
+    subscriptionOf: (subscriptionId) => reading.subscriptions.get(subscriptionId),
+    firstWaits: { live: 0, test: 0 },
+    onNeedsMore: (subscriptionId) => void reading.readMore(subscriptionId),
+  });
+  const reading = await LaneReading.begin({
+    db: new CrossTenantDatabase(database),
+    keys: harness.config.WEBHOOK_SECRET_KEYS,
+    leases,
+    dispatcher,
+    reports: { setAsideIds: [] },
+    reads,
+    unblocker: { add: () => undefined } as unknown as LaneUnblocker,
+    logger: createLogger('fatal'),
+  });
+  onTestFinished(() => reading.close());
+  reading.addLanes(lanes);
+  await reading.readNew();
+  // Everything that was read is known to the queue of the subscription.
+  await expect.poll(() => dispatcher.queueOf(id).isIdle).toBe(true);
 });
 
 it('cancels what was left open before it reactivates', async () => {

@@ -9,8 +9,7 @@ import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 /** Why a sign-in failed. */
 export type SignInFault = 'denied' | 'stale' | 'untrusted' | 'refused' | 'unavailable' | 'limited';
 
-/** HTTP statuses of the faults. */
-export const FAULT_STATUS: Readonly<Record<SignInFault, number>> = {
+const STATUSES: Readonly<Record<SignInFault, number>> = {
   denied: 403,
   stale: 400,
   untrusted: 400,
@@ -18,6 +17,15 @@ export const FAULT_STATUS: Readonly<Record<SignInFault, number>> = {
   unavailable: 503,
   limited: 429,
 };
+
+/**
+ * The HTTP status of a fault. A response that comes through the browser is the browser's: anybody can write one, and it must
+ * not count as a failure of the dashboard.
+ */
+export function faultStatus(fault: SignInFault, error?: unknown): number {
+  const status = STATUSES[fault];
+  return error instanceof AuthorizationResponseError && status >= 500 ? 400 : status;
+}
 
 const UNREACHABLE: readonly unknown[] = [
   'OAUTH_TIMEOUT',

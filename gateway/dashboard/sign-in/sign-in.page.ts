@@ -3,7 +3,7 @@ import { failureTexts } from '../shell/failures.texts.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import { type Page, type PlainView, textsFor } from '../shell/view.ts';
 import { signInTexts } from './sign-in.texts.ts';
-import { FAULT_STATUS, type SignInFault } from './sign-in-faults.ts';
+import type { SignInFault } from './sign-in-faults.ts';
 
 interface SignIn {
   readonly providerName: string;
@@ -29,7 +29,6 @@ export function faultPage(view: PlainView, fault: SignInFault, requestId: string
   const t = textsFor(view, signInTexts);
   return {
     title: t.failed,
-    status: FAULT_STATUS[fault],
     body: html`<p role="alert">${t[fault]}</p>
 <p>${startLink(t.tryAgain, '/')}</p>
 <p class="hint">${textsFor(view, failureTexts).reference} <code>${requestId}</code></p>`,

@@ -6,7 +6,7 @@ import { sendPage } from '../shell/layout.ts';
 import { OpenIdClient } from './open-id-client.ts';
 import { returnPathOf } from './return-path.ts';
 import { faultPage, signInPage } from './sign-in.page.ts';
-import { describeFault, faultOf, type SignInFault } from './sign-in-faults.ts';
+import { describeFault, faultOf, faultStatus, type SignInFault } from './sign-in-faults.ts';
 import { beginFlow, endFlow } from './sign-in-flows.ts';
 import { signOutRoutes } from './sign-out.routes.ts';
 import { startSession } from './start-session.ts';
@@ -24,16 +24,21 @@ export function signInRoutes(dependencies: RouteDependencies): void {
   const providerName = new URL(issuer).host;
   signOutRoutes(dependencies, provider, providerName);
 
-  const showFault = (request: FastifyRequest, reply: FastifyReply, fault: SignInFault) => {
+  const showFault = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    fault: SignInFault,
+    status = faultStatus(fault),
+  ) => {
     // The current URL contains the provider's response, which cannot be used again.
     const view = { ...guard.plainViewOf(request), url: SIGN_IN_PATH };
-    return sendPage(reply, view, faultPage(view, fault, request.id));
+    return sendPage(reply, view, { ...faultPage(view, fault, request.id), status });
   };
   const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
     const fault = faultOf(error);
     if (fault === undefined) throw error;
     request.log.warn({ requestId: request.id, fault, err: describeFault(error) }, 'sign-in failed');
-    return showFault(request, reply, fault);
+    return showFault(request, reply, fault, faultStatus(fault, error));
   };
   /** Anybody can request these steps, each of which calls the provider or the services. */
   const limitSignIns = async (request: FastifyRequest, reply: FastifyReply) => {

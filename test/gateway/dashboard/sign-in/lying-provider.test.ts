@@ -100,9 +100,9 @@ test.each([
 test.each([
   ['access_denied', 403],
   ['login_required', 403],
-  ['temporarily_unavailable', 503],
-  ['invalid_scope', 502],
-  ['<b>', 502],
+  ['temporarily_unavailable', 400],
+  ['invalid_scope', 400],
+  ['<b>', 400],
 ])('when the provider answers %s, people get an explanation', async (error, expected) => {
   const { page } = await signInBy({ answer: { error, code: '' } });
   expect(page.status).toBe(expected);

@@ -212,7 +212,12 @@ it('mails those who want it about how a refund that they contested was decided, 
   expect(about.text).toContain('Amount: R$10.00\n\nThe amount is debited from your balance');
   expect(about.text).toContain(`\n   ${DASHBOARD}/live/${tenant.merchantId}/refunds/${approved}\n`);
   await review(rejected, ReviewDecision.REJECT);
-  expect((await mail(rejected)).subject).toBe(`Refund rejected: ${tenant.merchantId}`);
+  const aboutRejected = await mail(rejected);
+  expect(aboutRejected.subject).toBe(`Refund rejected: ${tenant.merchantId}`);
+  // The customer may have the amount from a dispute, which is deducted.
+  expect(aboutRejected.text).toContain(
+    'It is not paid to the customer, and nothing is debited from your balance for it.',
+  );
   await refunds.cancelRefundCase({ ...write(), refundCaseId: canceled });
   expect((await mail(canceled)).subject).toBe(`Contested refund canceled: ${tenant.merchantId}`);
 });

@@ -55,14 +55,9 @@ async function exposuresOf(
   const call = { ...callFor(context), signal: context.signal };
   const { exposures } = await funds.getAdvanceExposures({ advances }, call);
   return new Map(
-    exposures.map(({ advanceRequestId, availableAmountMinor, openDebtsAmountMinor, disputeIds }) => [
+    exposures.map(({ advanceRequestId, $typeName: _, ...exposure }) => [
       advanceRequestId,
-      {
-        $typeName: 'payments.advances.v1.AdvanceExposure',
-        availableAmountMinor,
-        openDebtsAmountMinor,
-        disputeIds,
-      },
+      { ...exposure, $typeName: 'payments.advances.v1.AdvanceExposure' },
     ]),
   );
 }

@@ -14,7 +14,7 @@ import { selectAdvanceExposure } from './advance-exposure.queries.ts';
 const MAX_AT_ONCE = 8;
 
 /**
- * The debts of merchants with reserved advances, and the open disputes of the sales that these cover. Omits merchants
+ * The debts of merchants with reserved advances, and the open blocks of the sales that these cover. Omits merchants
  * whose sums exceed 64 bits, so that the others stay readable. Runs one statement per advance, which reads only its
  * merchant's rows.
  */
@@ -50,5 +50,7 @@ async function exposureOf(
     availableAmountMinor,
     openDebtsAmountMinor,
     disputeIds: row.dispute_ids,
+    kycPending: row.other_holds.includes('KYC_PENDING'),
+    complianceHold: row.other_holds.includes('COMPLIANCE_HOLD'),
   };
 }

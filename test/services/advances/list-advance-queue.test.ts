@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { AdvanceAction as Action } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { BlockReason, FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startOfDay } from '../../../services/platform/civil-date.ts';
 import { rpcDuration } from '../../../services/platform/process/telemetry.ts';
 import { timestampOf } from '../../../services/platform/timestamps.ts';
@@ -23,7 +23,7 @@ describeQueue('ListAdvanceQueue', () => advanceQueue(harness()), statements, [
   ['status', 'request_queue'],
 ]);
 
-it('says what the merchant owes, and which disputes of the covered sales cannot hold what is reserved', async () => {
+it('says what the merchant owes, and which disputes and holds of the covered sales cannot hold what is reserved', async () => {
   const tenant = newTenant();
   const { advances, sell, write, deduct, block, request } = requestsOf(harness().transports.grpc, tenant);
   const { saleId, advanceRequest } = await request();
@@ -36,7 +36,11 @@ it('says what the merchant owes, and which disputes of the covered sales cannot 
   await deduct(70n, undefined, SOLD);
   await sell({ on: SOLD, gross: 20n, instant: true });
   const owing = { availableAmountMinor: -50n, openDebtsAmountMinor: 70n, disputeIds: [disputeId] };
-  expect(await exposure()).toMatchObject(owing);
+  expect(await exposure()).toMatchObject({ ...owing, kycPending: false, complianceHold: false });
+  await block(saleId, randomUUID(), BlockReason.KYC_PENDING, SOLD);
+  expect(await exposure()).toMatchObject({ ...owing, kycPending: true, complianceHold: false });
+  await block(saleId, randomUUID(), BlockReason.COMPLIANCE_HOLD, SOLD);
+  expect(await exposure()).toMatchObject({ ...owing, kycPending: true, complianceHold: true });
   await advances.approveAdvance({ ...write(SOLD), advanceRequestId: advanceRequest.id });
   expect(await exposure()).toMatchObject(owing);
   await sqlOf(

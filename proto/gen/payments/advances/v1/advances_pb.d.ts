@@ -1384,7 +1384,7 @@ export declare type AdvanceQueueItem = Message<"payments.advances.v1.AdvanceQueu
 export declare const AdvanceQueueItemSchema: GenMessage<AdvanceQueueItem>;
 
 /**
- * What the merchant owes besides an advance. Its installments are reserved from the request on: disputes that are
+ * What the merchant owes besides an advance. Its installments are reserved from the request on: disputes and holds that are
  * opened later cannot hold them, and debts are not collected from them. RefuseAdvance frees them for both.
  *
  * @generated from message payments.advances.v1.AdvanceExposure
@@ -1408,6 +1408,18 @@ export declare type AdvanceExposure = Message<"payments.advances.v1.AdvanceExpos
    * @generated from field: repeated string dispute_ids = 3;
    */
   disputeIds: string[];
+
+  /**
+   * Whether funds of these sales are held until the merchant is verified (KYC_PENDING), or for compliance (COMPLIANCE_HOLD).
+   *
+   * @generated from field: bool kyc_pending = 4;
+   */
+  kycPending: boolean;
+
+  /**
+   * @generated from field: bool compliance_hold = 5;
+   */
+  complianceHold: boolean;
 };
 
 /**

@@ -712,7 +712,7 @@ export declare type GetAdvanceExposuresRequest = Message<"payments.funds.v1.GetA
 export declare const GetAdvanceExposuresRequestSchema: GenMessage<GetAdvanceExposuresRequest>;
 
 /**
- * What the merchant of an advance owes, and what is disputed of it.
+ * What the merchant of an advance owes, and what is disputed of it or held for another reason.
  *
  * @generated from message payments.funds.v1.AdvanceExposure
  */
@@ -741,6 +741,20 @@ export declare type AdvanceExposure = Message<"payments.funds.v1.AdvanceExposure
    * @generated from field: repeated string dispute_ids = 4;
    */
   disputeIds: string[];
+
+  /**
+   * Whether any of these sales has an open block with the reason KYC_PENDING. False once the reservation is settled or freed.
+   *
+   * @generated from field: bool kyc_pending = 5;
+   */
+  kycPending: boolean;
+
+  /**
+   * The same for COMPLIANCE_HOLD.
+   *
+   * @generated from field: bool compliance_hold = 6;
+   */
+  complianceHold: boolean;
 };
 
 /**

@@ -40,8 +40,7 @@ export function readTemporalConnection(
   address: string,
   security: TemporalSecurity = {},
 ): TemporalConnectionOptions {
-  const apiKey = readApiKey(security);
-  return { address, tls: usesTls(security) && tlsOf(security), ...(apiKey !== undefined && { apiKey }) };
+  return { address, tls: usesTls(security) && tlsOf(security), apiKey: readApiKey(security) };
 }
 
 /** Each of the other settings means TLS: without it, an API key would be sent in plain text. */
@@ -67,15 +66,13 @@ function readApiKey({ TEMPORAL_API_KEY, TEMPORAL_API_KEY_PATH: path }: TemporalS
 
 function tlsOf(security: TemporalSecurity): TLSConfig {
   const { ca, cert, key } = readTls({
-    ...(security.TEMPORAL_TLS_SERVER_CA_CERT_PATH && {
-      caCertPath: security.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
-    }),
-    ...(security.TEMPORAL_TLS_CLIENT_CERT_PATH && { certPath: security.TEMPORAL_TLS_CLIENT_CERT_PATH }),
-    ...(security.TEMPORAL_TLS_CLIENT_KEY_PATH && { keyPath: security.TEMPORAL_TLS_CLIENT_KEY_PATH }),
+    caCertPath: security.TEMPORAL_TLS_SERVER_CA_CERT_PATH,
+    certPath: security.TEMPORAL_TLS_CLIENT_CERT_PATH,
+    keyPath: security.TEMPORAL_TLS_CLIENT_KEY_PATH,
   });
   return {
-    ...(security.TEMPORAL_TLS_SERVER_NAME && { serverNameOverride: security.TEMPORAL_TLS_SERVER_NAME }),
-    ...(ca && { serverRootCACertificate: ca }),
-    ...(cert && key && { clientCertPair: { crt: cert, key } }),
+    serverNameOverride: security.TEMPORAL_TLS_SERVER_NAME,
+    serverRootCACertificate: ca,
+    clientCertPair: cert && key && { crt: cert, key },
   };
 }

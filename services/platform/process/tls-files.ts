@@ -56,7 +56,7 @@ export function readTls({ caCertPath, certPath, keyPath }: Partial<TlsPaths>): P
   } catch (error) {
     throw new Error(`${certPath} and ${keyPath} cannot be used together`, { cause: error });
   }
-  return { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  return { ca, cert, key };
 }
 
 function requireValidNow(path: string, certificate: X509Certificate): void {

@@ -90,14 +90,26 @@ function millisecondsOf(text: string): number {
   return Number(match[1]) * UNIT_MS[match[2]!]!;
 }
 
-/** Durations separated by commas, as milliseconds. */
-export const durations: Parser<readonly number[]> = (value) => value.split(',').map(duration);
+/** The waits before attempts, separated by commas, as milliseconds. Timers wait 24 days at most: a longer one would end at once. */
+export const schedule: Parser<readonly number[]> = (value) => value.split(',').map(durationFrom('0s', '24d'));
 
 export const url: Parser<string> = (value) => {
   const parsed = URL.parse(value);
   if (!parsed || !['http:', 'https:'].includes(parsed.protocol))
     throw new Error('must be an http or https URL');
   return parsed.href.replace(/\/$/, '');
+};
+
+/** The URL of a proxy. It may contain a password, so errors do not repeat it. */
+export const proxyUrl: Parser<string> = (value) => {
+  const parsed = url(value);
+  const { username, password } = new URL(parsed);
+  try {
+    decodeURIComponent(username + password);
+  } catch (error) {
+    throw new Error('must have a percent-encoded user and password', { cause: error });
+  }
+  return parsed;
 };
 
 /** The URL of a payment provider; undefined for `none`. */

@@ -88,6 +88,9 @@ const sha256 = 'a'.repeat(64);
 test.each([
   // Timers wait 24 days at most: a longer one would end at once.
   ['STOP_DELAY', '25d', 'must be at most 1d'],
+  ['WEBHOOK_SCHEDULE_LIVE', '25d,5s', 'must be at most 24d'],
+  // Each attempt would fail.
+  ['WEBHOOK_EGRESS_PROXY', 'http://user:50%@proxy:3128', 'must have a percent-encoded user and password'],
   // Node.js takes 0 for no limit.
   // Lanes and listening keep two.
   ['DATABASE_POOL_SIZE', '2', 'must be an integer from 3 to 1000'],

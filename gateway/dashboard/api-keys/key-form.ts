@@ -68,7 +68,8 @@ export function expiryAt(day: string) {
   if (day === '') return undefined;
   // Date inputs accept years of up to six digits.
   if (/^\d{5,6}-\d\d-\d\d$/.test(day)) return 'lateExpiry';
-  if (!isCivilDate(day) || day < civilDateAt(new Date())) return 'expiry';
+  if (!isCivilDate(day)) return 'expiry';
   if (day > MAX_DAY) return 'lateExpiry';
-  return timestampFromDate(new Date(startOfDay(addDays(day, 1)).getTime() - 1_000));
+  const at = new Date(startOfDay(addDays(day, 1)).getTime() - 1_000);
+  return at > new Date() ? timestampFromDate(at) : 'expiry';
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expiryAt } from '../../../../gateway/dashboard/api-keys/key-form.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -111,6 +112,14 @@ test('a key may have a last day, and is valid until the end of that day in Brazi
     expect(page.document.querySelector('#expires-fault')?.text, day).toContain('before the year 3000');
   }
   expect(await keys()).toHaveLength(1);
+});
+
+test('a last day that ends within the second is refused at its field', () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: new Date('2026-11-22T02:59:58.500Z') });
+  onTestFinished(() => void vi.useRealTimers());
+  expect(expiryAt('2026-11-21')).toMatchObject({ seconds: 1_795_316_399n });
+  vi.setSystemTime('2026-11-22T02:59:59.500Z');
+  expect(expiryAt('2026-11-21')).toBe('expiry');
 });
 
 test('a key that expires within a week says so, and can be rotated', async () => {

@@ -12,10 +12,11 @@ import { signInFaults } from '../../gateway/dashboard/session/secure-address.ts'
 import { POOL_SIZE as RATE_LIMIT_POOL_SIZE } from '../../gateway/rate-limits/rate-limit-store.ts';
 import { type Config, readConfig } from '../../services/platform/process/config.ts';
 import { SETTINGS } from '../../services/platform/process/settings.ts';
-import { readComposeFile } from '../support/compose-file.ts';
+import { type Container, mountedFiles, readComposeFile } from '../support/compose-file.ts';
 import { createTestDatabase } from '../support/harness.ts';
 
 const root = new URL('../../', import.meta.url);
+const PROMETHEUS_CONFIG = '/etc/prometheus/prometheus.yml';
 const secretNames = ['API_KEY_PEPPERS', 'WEBHOOK_SECRET_KEYS', 'CURSOR_KEYS'] as const;
 
 test('every container runs an existing file and depends on existing containers', async () => {
@@ -59,10 +60,14 @@ test.each(['docker-compose.yml', 'docker-compose.tls.yml'])(
 
 /** Images whose own user is not root. */
 const UNPRIVILEGED = /^(temporalio|prom)\//;
+/** Of the machine, as docs/operations/README.md says. */
+const MIN_CPUS = 2;
 const ONE_SHOT = ['migrate', 'database-roles', 'temporal-schema'];
 
 test('every container is confined, bounded and pinned, and reports its health', async () => {
-  const { containers } = await readComposeFile();
+  const { document, containers } = await readComposeFile();
+  // Compose refuses to write them into a read-only container.
+  expect(document).not.toHaveProperty('configs');
   for (const [name, container] of Object.entries(containers)) {
     expect([name, container]).toEqual([
       name,
@@ -74,7 +79,9 @@ test('every container is confined, bounded and pinned, and reports its health', 
         deploy: { resources: { limits: { cpus: expect.any(String), memory: expect.any(String) } } },
       }),
     ]);
-    const { image = '', user, healthcheck } = container;
+    const { image = '', user, healthcheck, deploy } = container;
+    // Docker refuses more than the machine has.
+    expect(Number(deploy!.resources.limits.cpus)).toBeLessThanOrEqual(MIN_CPUS);
     if (image !== 'merchant-payments') expect(image).toMatch(/:v?\d+\.\d+(\.\d+)?$/);
     if (!UNPRIVILEGED.test(image))
       expect([name, user]).toEqual([name, expect.stringMatching(/^(node|postgres)$/)]);
@@ -193,15 +200,14 @@ test('with mutual TLS no process has a token, and each has its own folder of cer
 });
 
 test('Prometheus scrapes the operations port of every runtime and the disks, and loads the alert rules', async () => {
-  const { containers, files } = await readComposeFile();
-  const { configs, volumes } = containers.prometheus!;
-  expect(configs).toEqual([{ source: 'prometheus', target: '/etc/prometheus/prometheus.yml' }]);
-  const { rule_files, scrape_configs } = parse(files.prometheus!.content);
-  const mounts = volumes!.filter((volume) => volume.startsWith('./')).map((volume) => volume.split(':'));
-  expect(mounts.map(([file]) => file?.slice('./'.length)).sort()).toEqual(
+  const { containers } = await readComposeFile();
+  const mounted = mountedFiles(containers.prometheus!);
+  const { rule_files, scrape_configs } = parse(await readFile(mounted.get(PROMETHEUS_CONFIG)!, 'utf8'));
+  const rules = [...mounted].filter(([path]) => path !== PROMETHEUS_CONFIG);
+  expect(rules.map(([, { href }]) => href.slice(root.href.length)).sort()).toEqual(
     globSync('services/*/alerts.yaml', { cwd: root }).sort(),
   );
-  expect(rule_files).toEqual(mounts.map(([, mountedAs]) => mountedAs));
+  expect(rule_files).toEqual(rules.map(([path]) => path));
   const [{ names, port }] = scrape_configs[0].dns_sd_configs;
   expect(port).toBe(Number(SETTINGS.OPS_PORT.fallback));
   const runtimes = Object.entries(containers).filter(([, { image }]) => image === 'merchant-payments');
@@ -225,28 +231,20 @@ test('Prometheus scrapes the operations port of every runtime and the disks, and
 
 const isInstalled = (program: string) => spawnSync(program, ['--version']).status === 0;
 
-/** The files that a container sees, by their paths in it, as files of this machine. */
-async function filesOf(name: string): Promise<Map<string, string>> {
-  const { containers, files } = await readComposeFile();
-  const { configs = [], volumes = [] } = containers[name]!;
-  const folder = mkdtempSync(join(tmpdir(), 'payments-compose-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const seen = new Map<string, string>();
-  for (const [file, path] of volumes.map((volume) => volume.split(':')))
-    if (file!.startsWith('./')) seen.set(path!, fileURLToPath(new URL(file!, root)));
-  for (const { source, target } of configs) {
-    const file = join(folder, source);
-    writeFileSync(file, withPaths(files[source]!.content, seen));
-    seen.set(target, file);
-  }
-  return seen;
-}
-
-const withPaths = (text: string, files: ReadonlyMap<string, string>) =>
-  [...files].reduce((replaced, [path, file]) => replaced.replaceAll(path, file), text);
+/** A text of a container, with the paths of this machine for those of the files that it sees. */
+const withPathsHere = (text: string, container: Container) =>
+  [...mountedFiles(container)].reduce(
+    (replaced, [path, file]) => replaced.replaceAll(path, fileURLToPath(file)),
+    text,
+  );
 
 test.skipIf(!isInstalled('promtool'))('Prometheus accepts its configuration and the rules', async () => {
-  const file = (await filesOf('prometheus')).get('/etc/prometheus/prometheus.yml')!;
+  const { prometheus } = (await readComposeFile()).containers;
+  const config = await readFile(mountedFiles(prometheus!).get(PROMETHEUS_CONFIG)!, 'utf8');
+  const folder = mkdtempSync(join(tmpdir(), 'payments-compose-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'prometheus.yml');
+  writeFileSync(file, withPathsHere(config, prometheus!));
   const { status, stderr, stdout } = spawnSync('promtool', ['check', 'config', file], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout.match(/SUCCESS: \d+ rules found/g)).toHaveLength(5);
@@ -260,11 +258,10 @@ const LIST_ROLES = `do $$ begin
 end $$`;
 
 test.skipIf(!isInstalled('psql'))('psql creates the roles of the database with the command', async () => {
-  const { containers } = await readComposeFile();
-  const [program, ...args] = containers['database-roles']!.command!;
-  const files = await filesOf('database-roles');
+  const container = (await readComposeFile()).containers['database-roles']!;
+  const [program, ...args] = container.command!;
   // The roles belong to all databases of the server, so the transaction is rolled back.
-  const given = args.slice(0, -1).map((arg) => withPaths(arg, files));
+  const given = args.slice(0, -1).map((arg) => withPathsHere(arg, container));
   const last = ['--single-transaction', `--command=${LIST_ROLES}`, await createTestDatabase()];
   await vi.waitFor(() => {
     const { stderr } = spawnSync(program!, [...given, ...last], { encoding: 'utf8' });

@@ -3,6 +3,8 @@ import { parseEnv } from 'node:util';
 import { parse } from 'yaml';
 import { composeEnv } from '../../local/compose-env.ts';
 
+const root = new URL('../../', import.meta.url);
+
 /** What docker-compose.yml says of a container. */
 export interface Container {
   readonly image?: string;
@@ -18,12 +20,11 @@ export interface Container {
   readonly security_opt?: string[];
   readonly deploy?: { readonly resources: { readonly limits: { cpus: string; memory: string } } };
   readonly depends_on?: string[] | Record<string, unknown>;
-  readonly configs?: { source: string; target: string }[];
   readonly volumes?: string[];
 }
 
 /**
- * docker-compose.yml, or another compose file, with new secrets in the places of its variables, and the secrets; and the files that it holds.
+ * docker-compose.yml, or another compose file, with new secrets in the places of its variables, and the secrets.
  * `document` is all of it.
  * @param more variables of .env, which an operator adds.
  */
@@ -32,15 +33,22 @@ export async function readComposeFile(
   more: Readonly<Record<string, string>> = {},
 ) {
   const env = { ...parseEnv(composeEnv()), ...more };
-  const text = await readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
+  const text = await readFile(new URL(name, root), 'utf8');
   const filled = text.replaceAll(/\$\{(\w+)(?::-([^}]*)|[^}]*)\}/g, (_, name: string, fallback?: string) => {
     const value = env[name] || fallback;
     if (value === undefined) throw new Error(`docker-compose.yml takes ${name}, which .env does not have`);
     return value || "''";
   });
   const document = parse(filled, { merge: true });
-  const { services, configs } = document;
-  const containers: Record<string, Container> = services;
-  const files: Record<string, { content: string }> = configs;
-  return { document, containers, files, env };
+  const containers: Record<string, Container> = document.services;
+  return { document, containers, env };
 }
+
+/** The files of the repository that a container sees, by their paths in it. */
+export const mountedFiles = ({ volumes = [] }: Container): ReadonlyMap<string, URL> =>
+  new Map(
+    volumes
+      .map((volume) => volume.split(':'))
+      .filter(([file]) => file!.startsWith('./'))
+      .map(([file, path]) => [path!, new URL(file!, root)]),
+  );

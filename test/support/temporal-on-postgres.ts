@@ -1,9 +1,8 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client, Connection, type TLSConfig } from '@temporalio/client';
 import { inject } from 'vitest';
@@ -11,7 +10,7 @@ import { findFreePort } from '../../local/ports.ts';
 import { isExecutable } from '../../local/temporal/executables.ts';
 import { buildTemporal, builtTemporal, type TemporalProgram } from '../../local/temporal/temporal-build.ts';
 import { prepareNamespace } from '../../workflows/temporal/temporal-namespace.ts';
-import { readComposeFile } from './compose-file.ts';
+import { mountedFiles, readComposeFile } from './compose-file.ts';
 import { query } from './sql.ts';
 import { answers, type TestTemporal, withSearchLock } from './temporal.ts';
 
@@ -42,7 +41,7 @@ export async function startTemporalOnPostgres(
   const programs = dirname(await builtProgram('temporal-sql-tool'));
   const databases = newDatabases();
   await createRole(databases);
-  const { environment, folder } = await serverEnvironment(databases);
+  const environment = await serverEnvironment(databases);
   const address = `${tls ? 'localhost' : '127.0.0.1'}:${environment.FRONTEND_GRPC_PORT}`;
   const connection = Connection.lazy({ address, ...(tls && { tls: tls.client }) });
   let child: ChildProcessWithoutNullStreams | undefined;
@@ -90,7 +89,6 @@ export async function startTemporalOnPostgres(
       await kill();
       await drop(databases);
       await runSql(`drop role ${databases.role}`);
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }
@@ -165,14 +163,12 @@ async function updateSchema(programs: string, databases: Databases): Promise<voi
 
 /** The environment of compose's container `temporal`, with ports and databases of this server alone. */
 async function serverEnvironment(databases: Databases) {
-  const { containers, files } = await readComposeFile();
-  const folder = await mkdtemp(join(tmpdir(), 'temporal-server-'));
-  const dynamicConfig = join(folder, 'dynamic.yaml');
-  await writeFile(dynamicConfig, files['temporal-dynamic-config']!.content);
+  const temporal = (await readComposeFile()).containers.temporal!;
+  const { DYNAMIC_CONFIG_FILE_PATH: dynamicConfig } = temporal.environment!;
   const { hostname, port } = new URL(inject('postgresUrl'));
   const environment: Record<string, string> = {
-    ...containers.temporal!.environment,
-    DYNAMIC_CONFIG_FILE_PATH: dynamicConfig,
+    ...temporal.environment,
+    DYNAMIC_CONFIG_FILE_PATH: fileURLToPath(mountedFiles(temporal).get(dynamicConfig!)!),
     POSTGRES_SEEDS: hostname,
     DB_PORT: port,
     POSTGRES_USER: databases.role,
@@ -186,7 +182,7 @@ async function serverEnvironment(databases: Databases) {
     environment[`${service}_GRPC_PORT`] = `${await findFreePort()}`;
     environment[`${service}_MEMBERSHIP_PORT`] = `${await findFreePort()}`;
   }
-  return { environment, folder };
+  return environment;
 }
 
 function tlsEnvironment({ caFile, certificateFile, keyFile }: TemporalTls): Record<string, string> {

@@ -4258,10 +4258,10 @@ export declare const EventService: GenService<{
   },
   /**
    * Reads the event feed: the events of all merchants, for teams that follow them without webhooks. Events are in the order
-   * in which dispatch logs them, which it does within milliseconds of their commit while a worker runs. No event appears
-   * before a cursor that has been returned, however late its transaction commits: a caller that continues from its last
-   * cursor misses no event and sees none twice. Events of one object may be out of order; sort them by sequence. Pings are
-   * left out. Requires the grant operations. INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_CURSOR); OUT_OF_RANGE
+   * in which the transactions that published them began to write, up to the oldest one that has not ended. No event
+   * appears before a cursor that has been returned, however late its transaction commits: a caller that continues from its
+   * last cursor misses no event and sees none twice. Events of one object may be out of order; sort them by sequence. Pings
+   * are left out. Requires the grant operations. INVALID_ARGUMENT (INVALID_EVENT_TYPE, INVALID_EVENT_CURSOR); OUT_OF_RANGE
    * (EVENT_CURSOR_EXPIRED) when events after the cursor may have left the feed, with their environment and keptFrom, the
    * time from which events are kept, in the metadata.
    *

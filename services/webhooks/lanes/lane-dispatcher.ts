@@ -129,9 +129,16 @@ export class LaneDispatcher {
     }
   }
 
-  /** Forgets subscriptions that have had no deliveries for a while. */
+  /**
+   * Forgets subscriptions that have had no deliveries for a while, and the deliveries of disabled ones: canceling those is
+   * no change that is read here. Call it once the changes of subscriptions have been read.
+   */
   dropIdle(): void {
-    for (const [id, queue] of this.#queues) if (queue.isIdle) this.#queues.delete(id);
+    for (const [id, queue] of this.#queues) {
+      if (queue.isIdle) this.#queues.delete(id);
+      // It stays until the next call: if it was reactivated meanwhile, `changed` finds it, and reads its deliveries again.
+      else if (this.#deps.subscriptionOf(id)?.state === 'DISABLED') queue.clear();
+    }
   }
 
   /** Starts the attempts that may start. */

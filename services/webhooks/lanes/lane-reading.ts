@@ -121,8 +121,11 @@ export class LaneReading {
       this.#unreadSinceMs.delete(id);
       return;
     }
-    // Nothing is sent to it, and nothing says here that its deliveries are canceled. Reactivating it is a change, after which it is read.
-    if (subscription.state === 'DISABLED') return queue.clear();
+    // Nothing is sent to it. Reactivating it is a change, and a lane that is taken again is opened: both read from the start.
+    if (subscription.state === 'DISABLED' || leases.epochOf(subscription.lane) === undefined) {
+      this.#unreadSinceMs.delete(id);
+      return queue.clear();
+    }
     if (!queue.startReading()) return;
     try {
       while (queue.hasMore && !queue.isFull && leases.epochOf(subscription.lane) !== undefined) {

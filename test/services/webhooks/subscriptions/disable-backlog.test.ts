@@ -113,15 +113,14 @@ it('is finished by the periodic task if its process dies', async () => {
   expect(await cancellationsOf(workflowId)).toHaveLength(1);
 });
 
-it('is not kept in memory by the owner of its lane', async () => {
-  const { id } = await withBacklog(newTenant());
-  await fixture.sql(`update webhooks.open_delivery set status = 'PENDING' where subscription_id = $1`, [id]);
-  await disabledOver(id);
+/** The reading of a process that owns all lanes until it loses them. */
+async function readingAll() {
   const database = await openDatabase(harness.databaseUrl);
   onTestFinished(() => database.close());
   const reads = new TableReads();
   const lanes = Array.from({ length: 64 }, (_, lane) => lane);
-  const leases = { lanes, epochOf: () => 1n, isConfirmed: false };
+  const owner = { ownsLanes: true };
+  const leases = { lanes, epochOf: () => (owner.ownsLanes ? 1n : undefined), isConfirmed: false };
   const dispatcher: LaneDispatcher = new LaneDispatcher({
     leases,
     reads,
@@ -143,7 +142,33 @@ it('is not kept in memory by the owner of its lane', async () => {
   onTestFinished(() => reading.close());
   reading.addLanes(lanes);
   await reading.readNew();
+  return { reading, dispatcher, owner };
+}
+
+it('is not kept in memory by the owner of its lane', async () => {
+  const { id } = await withBacklog(newTenant());
+  await fixture.sql(`update webhooks.open_delivery set status = 'PENDING' where subscription_id = $1`, [id]);
+  await disabledOver(id);
+  const { reading, dispatcher } = await readingAll();
   // Everything that was read is known to the queue of the subscription.
+  await expect.poll(() => dispatcher.queueOf(id).isIdle).toBe(true);
+  await fixture.sql(
+    `update webhooks.open_delivery set changed_xid = pg_current_xact_id()
+      where id = (select id from webhooks.open_delivery where subscription_id = $1 limit 1)`,
+    [id],
+  );
+  await reading.readNew();
+  expect(dispatcher.queueOf(id).isIdle).toBe(false);
+  await reading.refresh();
+  expect(dispatcher.queueOf(id).isIdle).toBe(true);
+});
+
+it('is forgotten by a process that has lost its lane, also when the process reads anew', async () => {
+  const { id } = await withBacklog(newTenant());
+  const { dispatcher, owner } = await readingAll();
+  owner.ownsLanes = false;
+  dispatcher.dropLost();
+  dispatcher.changed(dispatcher.subscriptionIds);
   await expect.poll(() => dispatcher.queueOf(id).isIdle).toBe(true);
 });
 

@@ -36,6 +36,13 @@ export interface LaneReadingDeps {
   readonly logger: Logger;
 }
 
+export interface NewlyRead {
+  /** Whether everything that had changed was read. */
+  readonly isComplete: boolean;
+  /** Whether to read again at once: there is more, or deliveries were unblocked, which is a change. */
+  readonly isDueAgain: boolean;
+}
+
 /**
  * Reads deliveries for the dispatcher in one session: those waiting in the lanes, then every change. It owns the session,
  * its reader and its cache of subscriptions. A failure of `refresh` or `readNew` ends it; its successor starts over.
@@ -94,9 +101,9 @@ export class LaneReading {
 
   /**
    * Reads the deliveries waiting in lanes that were added, and a page of those that have changed since the last call.
-   * @returns whether to call it again at once. It may go on for long, and must not delay other periodic work.
+   * It may be due again at once for a long time, which must not delay other periodic work.
    */
-  async readNew(): Promise<boolean> {
+  async readNew(): Promise<NewlyRead> {
     if (this.#unopened.size > 0) await this.#openLanes();
     return this.#readChangedPage();
   }
@@ -155,7 +162,7 @@ export class LaneReading {
     for (const id of ids) void this.readMore(id);
   }
 
-  async #readChangedPage(): Promise<boolean> {
+  async #readChangedPage(): Promise<NewlyRead> {
     const { db, leases, dispatcher, reads } = this.#deps;
     using read = reads.begin();
     const { full } = dispatcher;
@@ -164,7 +171,7 @@ export class LaneReading {
     for (const id of full) this.#leftInTable(id);
     dispatcher.add(deliveries, read.isCurrent);
     await unblockDeliveries(db.run, blocked);
-    return hasMore || blocked.length > 0;
+    return { isComplete: !hasMore, isDueAgain: hasMore || blocked.length > 0 };
   }
 
   /** A subscription with enough deliveries in memory leaves changed ones in the table, to be read from there. */

@@ -168,9 +168,9 @@ export class WebhookLanes {
     let failures = 0;
     while (!signal.aborted) {
       try {
-        const hasMore = await this.#read();
+        const isDueAgain = await this.#read();
         failures = 0;
-        if (!hasMore) await this.#sleep.sleep(this.#refreshes.remainingMs, MIN_SLEEP_MS);
+        if (!isDueAgain) await this.#sleep.sleep(this.#refreshes.remainingMs, MIN_SLEEP_MS);
       } catch (error) {
         if (failures === 0)
           this.#deps.logger.warn({ err: error }, 'reading webhook deliveries was interrupted');
@@ -183,19 +183,19 @@ export class WebhookLanes {
     this.#endReading();
   }
 
-  /** Reads what is new, and starts its attempts. @returns whether there is more. */
+  /** Reads what is new, and starts its attempts. @returns whether to read again at once. */
   async #read(): Promise<boolean> {
     this.#leases.wake();
     const reading = this.#reading ?? (await this.#begin());
     if (this.#refreshes.isDue()) await reading.refresh();
     if (this.#rechecks.isDue()) reading.addLanes(this.#leases.lanes);
-    const hasMore = await reading.readNew();
+    const { isComplete, isDueAgain } = await reading.readNew();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
     if (this.#reportsLost.isDue()) await reportLost(this.#db.run, this.#leases.lanes, this.#reports);
     this.#attempts.recordLong();
     this.#dispatcher.pump();
-    if (!hasMore) this.#readAtMs = performance.now();
-    return hasMore;
+    if (isComplete) this.#readAtMs = performance.now();
+    return isDueAgain;
   }
 
   async #begin(): Promise<LaneReading> {

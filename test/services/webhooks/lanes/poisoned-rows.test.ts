@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
@@ -257,6 +258,9 @@ it('deliveries that are BLOCKED all the time do not delay the rest of the work',
       { holding: false },
     ]),
   );
+  // Longer than reading may take before it counts as late.
+  await delay(2_000);
+  expect((await scrape())('payments_webhook_send_lag_seconds')).toBeLessThan(0.5);
 });
 
 describe('ids of a wrong clock', () => {

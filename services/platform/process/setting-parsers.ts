@@ -105,7 +105,7 @@ export const proxyUrl: Parser<string> = (value) => {
   const parsed = url(value);
   const { username, password } = new URL(parsed);
   try {
-    decodeURIComponent(username + password);
+    for (const text of [username, password]) decodeURIComponent(text);
   } catch (error) {
     throw new Error('must have a percent-encoded user and password', { cause: error });
   }

@@ -91,9 +91,10 @@ test.each([
   ['WEBHOOK_SCHEDULE_LIVE', '25d,5s', 'must be at most 24d'],
   // Each attempt would fail.
   ['WEBHOOK_EGRESS_PROXY', 'http://user:50%@proxy:3128', 'must have a percent-encoded user and password'],
-  // Node.js takes 0 for no limit.
+  ['WEBHOOK_EGRESS_PROXY', 'http://us%4:1er@proxy:3128', 'must have a percent-encoded user and password'],
   // Lanes and listening keep two.
   ['DATABASE_POOL_SIZE', '2', 'must be an integer from 3 to 1000'],
+  // Node.js takes 0 for no limit.
   ['HTTP_REQUEST_TIMEOUT', '0s', 'must be at least 100ms'],
   // A session would have ended when it begins.
   ['DASHBOARD_SESSION_IDLE', '0s', 'must be at least 1s'],

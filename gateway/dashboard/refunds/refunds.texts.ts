@@ -46,7 +46,7 @@ export const refundsTexts = {
       SUCCEEDED: 'O provedor pagou o cliente.',
       FAILED:
         'O provedor não conseguiu pagar o cliente, e o débito foi estornado ao seu saldo. Não tentamos novamente: para reembolsar o cliente, é preciso solicitar um novo reembolso.',
-      CANCELED: 'O reembolso foi cancelado antes da execução. Ele não é pago ao cliente.',
+      CANCELED: 'O reembolso foi cancelado antes da execução e não será pago ao cliente.',
       REJECTED: 'O reembolso foi recusado na análise.',
     },
     lostElsewhere: 'Uma disputa de outro pagamento desta venda foi perdida.',
@@ -131,7 +131,7 @@ export const refundsTexts = {
       SUCCEEDED: 'The provider has paid the customer.',
       FAILED:
         'The provider could not pay the customer, and the debit was returned to your balance. We do not retry it: to refund the customer, the refund must be requested again.',
-      CANCELED: 'The refund was canceled before it was executed. It is not paid to the customer.',
+      CANCELED: 'The refund was canceled before it was executed, and will not be paid to the customer.',
       REJECTED: 'The refund was rejected in review.',
     },
     lostElsewhere: 'A dispute of another payment of this sale was lost.',

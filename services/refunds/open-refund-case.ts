@@ -71,7 +71,7 @@ export async function openRefundCase(
     requireRefundable(facts, amountMinor, committedMinor(use), at);
     if (facts.saleId !== null) {
       const sale = await lockRefundedSale(tx, payment.id, facts.saleId, payment.saleAmountMinor);
-      requireLeftOfSale(sale, amountMinor);
+      requireLeftOfSale(sale, facts, amountMinor);
     }
     const id = uuidv7();
     const exceeded = await exceededLimits(tx, limits, { id, amountMinor }, at);

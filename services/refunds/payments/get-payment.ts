@@ -26,7 +26,7 @@ export async function getPayment(
   const row = await sales.database.readOne(payment);
   if (!row) throw notFound('PAYMENT_NOT_FOUND', 'no refund case or dispute has named the payment');
   // The sale may have been recorded since the payment's last refund case. Alone it does not limit its payment.
-  const isUnknown = row.sale_is_shared && row.sale_amount_minor === null;
+  const isUnknown = BigInt(row.sale_used_elsewhere_minor) > 0n && row.sale_amount_minor === null;
   const saleAmountMinor = isUnknown ? await saleAmountOf(sales, request, context) : row.sale_amount_minor;
   return {
     $typeName: 'payments.refunds.v1.GetPaymentResponse',
@@ -74,7 +74,7 @@ function amountsOf(row: PaymentReadRow) {
   const { lostMinor, refundableMinor } = paymentAmounts(
     paidAmountMinor,
     { ...refundSumsOf(row), disputes },
-    saleRestMinor(refundedSaleOf(row, row.sale_amount_minor)),
+    saleRestMinor(refundedSaleOf(row, row.sale_amount_minor), paidAmountMinor),
   );
   return { paidAmountMinor, lostAmountMinor: lostMinor, refundableAmountMinor: refundableMinor };
 }

@@ -72,38 +72,40 @@ export function requireRefundable(
   }
 }
 
-/** A sale that a payment names, with what was committed of it. In centavos. */
+/** A sale that a payment names, with what refunds that are open or succeeded, and lost disputes, use of it. In centavos. */
 export interface RefundedSale {
   /** What was captured; null until it is known. */
   readonly amountMinor: bigint | null;
-  /** The sum of the open and succeeded refunds of all its payments. */
-  readonly committedMinor: bigint;
-  /** The amount lost in disputes of all its payments. */
-  readonly lostMinor: bigint;
-  /** Whether refunds or lost disputes of its other payments use any of it. */
-  readonly isShared: boolean;
+  /** By all its payments. */
+  readonly usedMinor: bigint;
+  /** By its other payments. */
+  readonly usedElsewhereMinor: bigint;
 }
 
 /**
- * The part of a sale that its refunds and lost disputes leave for a refund. Null if that is not known, or if only one payment
- * uses the sale, whose own amount is the limit then.
+ * The part of a sale that is left for refunds of a payment. Null if that is not known, or if the payment's own amount is the
+ * limit: no other payment uses the sale, or the others leave all that was paid. Otherwise a refund that a lost dispute blocks
+ * counts, too, because it can be paid once that dispute is reversed.
  */
-export function saleRestMinor({
-  amountMinor,
-  committedMinor,
-  lostMinor,
-  isShared,
-}: RefundedSale): bigint | null {
-  if (amountMinor === null || !isShared) return null;
-  return atLeastZero(amountMinor - committedMinor - lostMinor);
+export function saleRestMinor(
+  { amountMinor, usedMinor, usedElsewhereMinor }: RefundedSale,
+  paidAmountMinor: bigint,
+): bigint | null {
+  if (amountMinor === null || usedElsewhereMinor === 0n) return null;
+  if (paidAmountMinor + usedElsewhereMinor <= amountMinor) return null;
+  return atLeastZero(amountMinor - usedMinor);
 }
 
 /**
  * Throws unless the sale has `amountMinor` left: several payments can name one sale, and together their refunds never exceed
  * it. A sale that is not recorded yet limits only what is debited. REFUND_EXCEEDS_SALE.
  */
-export function requireLeftOfSale(sale: RefundedSale, amountMinor: bigint): void {
-  const restMinor = saleRestMinor(sale);
+export function requireLeftOfSale(
+  sale: RefundedSale,
+  { paidAmountMinor }: Pick<PaymentFacts, 'paidAmountMinor'>,
+  amountMinor: bigint,
+): void {
+  const restMinor = saleRestMinor(sale, paidAmountMinor);
   if (restMinor === null || amountMinor <= restMinor) return;
   throw failedPrecondition('REFUND_EXCEEDS_SALE', `only ${restMinor} centavos are left of the sale`, {
     refundableAmountMinor: String(restMinor),

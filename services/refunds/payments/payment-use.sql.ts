@@ -35,11 +35,10 @@ export const refundSumsOf = (row: RefundSumsRow): RefundSums => ({
   blockedMinor: BigInt(row.blocked_minor),
 });
 
-/** The used part of a sale. Amounts in centavos, as text. */
+/** The used part of a sale, by all its payments and by the others. Amounts in centavos, as text. */
 export interface SaleUseRow {
-  sale_committed_minor: string;
-  sale_lost_minor: string;
-  sale_is_shared: boolean;
+  sale_used_minor: string;
+  sale_used_elsewhere_minor: string;
 }
 
 /**
@@ -50,8 +49,8 @@ const LOST_MINOR = `coalesce(lost_minor, amount_minor, ${MAX_AMOUNT_MINOR})`;
 
 /** The part of a sale used by the refunds and lost disputes of all its payments. */
 export const saleUse = ({ merchantId, environment, saleId, paymentIntentId }: Scope) => `
-select cases.minor::text as sale_committed_minor, lost.minor::text as sale_lost_minor,
-       cases.others_minor + lost.others_minor > 0 as sale_is_shared
+select (cases.minor + lost.minor)::text as sale_used_minor,
+       (cases.others_minor + lost.others_minor)::text as sale_used_elsewhere_minor
   from (select coalesce(sum(amount_minor), 0) as minor,
                coalesce(sum(amount_minor) filter (where payment_intent_id <> ${paymentIntentId}), 0) as others_minor
           from refunds.refund_case
@@ -67,7 +66,6 @@ select cases.minor::text as sale_committed_minor, lost.minor::text as sale_lost_
 /** @param amountMinor the captured amount of the sale; null until it is known. */
 export const refundedSaleOf = (row: SaleUseRow, amountMinor: bigint | null): RefundedSale => ({
   amountMinor,
-  committedMinor: BigInt(row.sale_committed_minor),
-  lostMinor: BigInt(row.sale_lost_minor),
-  isShared: row.sale_is_shared,
+  usedMinor: BigInt(row.sale_used_minor),
+  usedElsewhereMinor: BigInt(row.sale_used_elsewhere_minor),
 });

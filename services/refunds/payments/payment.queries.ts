@@ -75,6 +75,6 @@ export const selectPayment = prepareRead<RecordKey, PaymentReadRow>((parameters)
       'cases.blocked_minor',
     ])
     .select('disputed.disputes')
-    .select(['of_sale.sale_committed_minor', 'of_sale.sale_lost_minor', 'of_sale.sale_is_shared'])
+    .select(['of_sale.sale_used_minor', 'of_sale.sale_used_elsewhere_minor'])
     .compile(),
 );

@@ -97,6 +97,17 @@ it('what disputes of the payment itself have taken of a sale that was paid twice
   expect((await refund(other, 9n)).blockedBy).toEqual([]);
 });
 
+it('a refund that a lost dispute blocks takes nothing more of a sale that covers all its payments', async () => {
+  const { record, refund, refundable, lose } = merchant();
+  await record(100n);
+  const [one, other] = [randomUUID(), randomUUID()];
+  await refund(one, 30n, 60n);
+  await refund(other, 40n, 40n);
+  await lose(one, 40n);
+  expect(await refundable(one)).toBe(20n);
+  expect((await refund(one, 20n, 60n)).blockedBy).toEqual([]);
+});
+
 it('a dispute without an amount, of a payment of which nothing is known, takes no more than others have not paid', async () => {
   const { record, refund, lose } = merchant();
   await record(100n);

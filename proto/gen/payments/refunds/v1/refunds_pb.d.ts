@@ -672,8 +672,8 @@ export declare type Payment = Message<"payments.refunds.v1.Payment"> & {
 
   /**
    * The amount for which a new case can be opened without being blocked by a dispute, whatever the refund window: what
-   * was paid less all of the above, and 0 while a dispute is open. If other payments use its sale, too, at most what
-   * refunds and lost disputes of all of them leave of it.
+   * was paid less all of the above, and 0 while a dispute is open. If other payments leave less of its sale than was
+   * paid, at most what refunds and lost disputes of all of them leave of it.
    *
    * @generated from field: optional int64 refundable_amount_minor = 13;
    */
@@ -3949,8 +3949,8 @@ export declare const RefundCaseService: GenService<{
    * Opens a case for a payment. The payment's first case fixes the amount paid, when it was paid, the window, sale,
    * order and invoice; a later case with other values is FAILED_PRECONDITION (PAYMENT_FACTS_DIFFER). A first case without a
    * sale takes the one that a dispute has named. After the window: FAILED_PRECONDITION (REFUND_WINDOW_EXPIRED). When open and succeeded cases would exceed the amount paid:
-   * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Several payments can name one sale: when open and succeeded cases of all of
-   * them, and what disputes of the others have taken, would exceed what was captured, FAILED_PRECONDITION
+   * FAILED_PRECONDITION (REFUND_EXCEEDS_PAYMENT). Several payments can name one sale: when the others leave less of it than
+   * was paid, and open and succeeded cases and lost disputes of all of them would exceed what was captured, FAILED_PRECONDITION
    * (REFUND_EXCEEDS_SALE); until the sale is recorded, it limits no case, but each debit. With the refund_reference of an
    * earlier case of the payment it returns that case as it now is, or ALREADY_EXISTS (REFUND_REFERENCE_REUSED), with
    * refundCaseId in the metadata, if its amount, initiator or reason differ. Also INVALID_ARGUMENT

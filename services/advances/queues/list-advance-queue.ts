@@ -55,9 +55,17 @@ async function exposuresOf(
   const call = { ...callFor(context), signal: context.signal };
   const { exposures } = await funds.getAdvanceExposures({ advances }, call);
   return new Map(
-    exposures.map(({ advanceRequestId, $typeName: _, ...exposure }) => [
-      advanceRequestId,
-      { ...exposure, $typeName: 'payments.advances.v1.AdvanceExposure' },
+    // Field by field: fields that a newer release of funds adds have other numbers in the message of this area.
+    exposures.map((exposure) => [
+      exposure.advanceRequestId,
+      {
+        $typeName: 'payments.advances.v1.AdvanceExposure',
+        availableAmountMinor: exposure.availableAmountMinor,
+        openDebtsAmountMinor: exposure.openDebtsAmountMinor,
+        disputeIds: exposure.disputeIds,
+        kycPending: exposure.kycPending,
+        complianceHold: exposure.complianceHold,
+      },
     ]),
   );
 }

@@ -135,9 +135,12 @@ async function blockForAWhile(of: RefundMerchant, refundCaseId: string): Promise
 
 /** Runs the workflows of refunds that are to be started, until none is left; the others send mails. */
 async function settle({ tenant }: RefundMerchant): Promise<void> {
-  current.activities = retrying(activitiesBehind(async () => undefined));
-  const running = new Set<string>();
   const endBy = performance.now() + 20_000;
+  current.activities = retrying(
+    activitiesBehind(async () => undefined),
+    endBy,
+  );
+  const running = new Set<string>();
   while (performance.now() < endBy) {
     const starts = await sqlOf<{ id: string; type: string; input: never }>(
       harness,
@@ -158,8 +161,8 @@ async function settle({ tenant }: RefundMerchant): Promise<void> {
   throw new Error('the workflows do not come to an end');
 }
 
-/** Like Temporal, repeats an activity that fails, as while another workflow has to end first. */
-const retrying = (activities: RefundActivities): RefundActivities =>
+/** Like Temporal, repeats an activity that fails, as while another workflow has to end first; but only until `endBy`. */
+const retrying = (activities: RefundActivities, endBy: number): RefundActivities =>
   new Proxy(activities, {
     get(target, name) {
       const activity = Reflect.get(target, name) as (...args: unknown[]) => Promise<unknown>;
@@ -168,7 +171,8 @@ const retrying = (activities: RefundActivities): RefundActivities =>
           try {
             return await activity(...args);
           } catch (error) {
-            if (error instanceof ApplicationFailure && error.nonRetryable) throw error;
+            const isFinal = error instanceof ApplicationFailure && error.nonRetryable;
+            if (isFinal || performance.now() > endBy) throw error;
             await delay(5);
           }
         }

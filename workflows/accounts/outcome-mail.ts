@@ -168,7 +168,7 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
   DISPUTE_REVERSED: {
     subject: 'Dispute reversed in your favor',
     happened: 'A dispute that you had lost was reversed in your favor.',
-    means: 'The deducted amount goes back to your receivables.',
+    means: 'What was deducted for it goes back to your receivables.',
   },
   ADVANCE_REFUSED: {
     subject: 'Advance refused',

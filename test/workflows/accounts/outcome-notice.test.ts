@@ -127,6 +127,13 @@ it('mails those who want it about a dispute that is won, lost or reversed', asyn
   const rest = await open({ paymentIntentId });
   await refunds.closeDispute({ ...write(), disputeId: rest, outcome: DisputeOutcome.LOST });
   expect((await mail(rest)).text).toMatch(/\nValor: R\$\s50,00\n\nO que resta do pagamento é descontado/);
+  const { paymentIntentId: twice } = await openCase({});
+  for (const amountMinor of [4_000n, 3_000n]) {
+    const disputeId = await open({ paymentIntentId: twice, amountMinor });
+    await refunds.closeDispute({ ...write(), disputeId, outcome: DisputeOutcome.LOST });
+    // Also of the second one, of which only 10.00 is deducted: the text says that it is less.
+    expect((await mail(disputeId)).text).toContain(`${amountMinor / 100n},00\n\nO valor é descontado`);
+  }
 });
 
 it('mails those who want it about funds that are held until the merchant is verified', async () => {

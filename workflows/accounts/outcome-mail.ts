@@ -35,17 +35,17 @@ const portuguese: Readonly<Record<Outcome, OutcomeTexts>> = {
   REFUND_REJECTED: {
     subject: 'Reembolso recusado',
     happened: 'Analisamos um reembolso e o recusamos.',
-    means: 'Ele não é pago ao cliente, e nada é debitado do seu saldo por ele.',
+    means: 'O reembolso não será pago ao cliente, e nada será debitado do seu saldo por ele.',
   },
   REFUND_CANCELED: {
     subject: 'Reembolso contestado foi cancelado',
     happened: 'Um reembolso que sua empresa contestou foi cancelado.',
-    means: 'Ele não é pago ao cliente, e nada é debitado do seu saldo por ele.',
+    means: 'O reembolso não será pago ao cliente, e nada será debitado do seu saldo por ele.',
   },
   REFUND_WITHDRAWN: {
     subject: 'Reembolso aprovado foi cancelado',
     happened: 'Um reembolso aprovado, que ainda aguardava a execução, foi cancelado.',
-    means: 'Ele não é pago ao cliente, e nada é debitado do seu saldo por ele.',
+    means: 'O reembolso não será pago ao cliente, e nada será debitado do seu saldo por ele.',
   },
   REFUNDS_UNVERIFIED: {
     subject: 'Reembolsos aguardam a verificação cadastral',
@@ -124,17 +124,20 @@ const english: Readonly<Record<Outcome, OutcomeTexts>> = {
   REFUND_REJECTED: {
     subject: 'Refund rejected',
     happened: 'We reviewed a refund, and rejected it.',
-    means: 'It is not paid to the customer, and nothing is debited from your balance for it.',
+    means:
+      'The refund will not be paid to the customer, and nothing will be debited from your balance for it.',
   },
   REFUND_CANCELED: {
     subject: 'Contested refund canceled',
     happened: 'A refund that you contested was canceled.',
-    means: 'It is not paid to the customer, and nothing is debited from your balance for it.',
+    means:
+      'The refund will not be paid to the customer, and nothing will be debited from your balance for it.',
   },
   REFUND_WITHDRAWN: {
     subject: 'Approved refund canceled',
     happened: 'An approved refund that was still waiting to be executed was canceled.',
-    means: 'It is not paid to the customer, and nothing is debited from your balance for it.',
+    means:
+      'The refund will not be paid to the customer, and nothing will be debited from your balance for it.',
   },
   REFUNDS_UNVERIFIED: {
     subject: 'Refunds await your verification',

@@ -223,7 +223,7 @@ it('mails those who want it about how a refund that they contested was decided, 
   expect(aboutRejected.subject).toBe(`Refund rejected: ${tenant.merchantId}`);
   // The customer may have the amount from a dispute, which is deducted.
   expect(aboutRejected.text).toContain(
-    'It is not paid to the customer, and nothing is debited from your balance for it.',
+    'The refund will not be paid to the customer, and nothing will be debited from your balance for it.',
   );
   await refunds.cancelRefundCase({ ...write(), refundCaseId: canceled });
   expect((await mail(canceled)).subject).toBe(`Contested refund canceled: ${tenant.merchantId}`);

@@ -35,7 +35,10 @@ test('every container runs an existing file and depends on existing containers',
     'prometheus',
     'node-exporter',
   ]);
-  for (const { image, command, depends_on = [] } of Object.values(containers)) {
+  for (const container of Object.values(containers)) {
+    // Docker makes a folder of a file that is missing.
+    for (const file of mountedFiles(container).values()) await access(file);
+    const { image, command, depends_on = [] } = container;
     expect(Object.keys(containers)).toEqual(
       expect.arrayContaining(Array.isArray(depends_on) ? depends_on : Object.keys(depends_on)),
     );

@@ -5,7 +5,10 @@ import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 /** The maximum number of requests of an environment to look at. */
 const READ_LIMIT = 10_000;
 
-/** The oldest requests of an environment to review or release, from the index of their queue. Not by a lateral join, which Citus refuses to distribute. */
+/**
+ * The oldest requests of an environment to review or release, from the index of their queue. Not by a lateral join with values,
+ * which Citus refuses to distribute.
+ */
 const waitingIn = (environment: EnvironmentName) => `
   (select environment, coalesce(reviewed_at, requested_at) as since
      from advances.request

@@ -48,10 +48,11 @@ export async function runProgram<Command extends string, Values extends { json?:
 
 async function runCommand<Command extends string, Values extends { json?: boolean }, Output>(
   program: Program<Command, Values, Output>,
-  [command, ...rest]: readonly string[],
+  args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): Promise<string> {
-  if (command === '--help' || command === '-h') return program.usage;
+  if (args.includes('--help') || args.includes('-h')) return program.usage;
+  const [command, ...rest] = args;
   if (!command || !Object.hasOwn(program.options, command)) {
     throw new UsageError(command ? `unknown command ${command}` : 'a command is missing');
   }

@@ -82,8 +82,8 @@ test('calls the services at SERVICES_URL with SERVICE_TOKEN', async () => {
   expect(refused.stderr).toMatch(/^SERVICE_TOKEN_INVALID: /);
 });
 
-test('--help prints the usage with every scope', async () => {
-  const { exitCode, stdout, stderr } = await keys(['--help']);
+test.each([[['--help']], [['issue', '--help']]])('%j prints the usage with every scope', async (args) => {
+  const { exitCode, stdout, stderr } = await keys(args);
   expect([exitCode, stderr]).toEqual([0, '']);
   for (const scope of Object.keys(API_KEY_SCOPES)) expect(stdout).toContain(scope);
 });

@@ -15,7 +15,7 @@ import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
 import { lockSubscriptions } from '../subscriptions/subscription-store.ts';
 import { type PlannedReport, planReports, type RecorderConfig, type ReportedRow } from './plan-reports.ts';
 import { LOCK_REPORTED, READ_REPORTED, RECORD, RECORD_LATE, recordRow } from './record-attempts.sql.ts';
-import { RECORD_SUCCESSES, type SucceededRow, successRow } from './record-successes.sql.ts';
+import { LOCK_TIMEOUT_MS, RECORD_SUCCESSES, type SucceededRow, successRow } from './record-successes.sql.ts';
 import { storeHealths } from './store-health.ts';
 
 /** The outcome of recording reports. */
@@ -34,8 +34,6 @@ interface Dependencies extends Pick<AreaDependencies, 'writes' | 'outboxSignal' 
 }
 
 const GONE = 410;
-/** Longer than most writes of a merchant take. */
-const LOCK_TIMEOUT_MS = 100;
 
 /** Records each attempt once, with its consequences for the delivery and the subscription. */
 export class AttemptRecorder {
@@ -74,11 +72,17 @@ export class AttemptRecorder {
     return { recorded, locked };
   }
 
+  /** @returns none if another transaction has locked any delivery: the others are then recorded without waiting for it. */
   async #recordSuccesses(reports: readonly ReportedAttempt[]): Promise<SucceededRow[]> {
     const rows = reports.flatMap(successRow);
     if (rows.length === 0) return [];
     const ids = rows.map(({ deliveryId }) => deliveryId);
-    return this.#deps.db.run<SucceededRow>(RECORD_SUCCESSES, { rows: jsonRows(rows), ids });
+    try {
+      return await this.#deps.db.run<SucceededRow>(RECORD_SUCCESSES, { rows: jsonRows(rows), ids });
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      return [];
+    }
   }
 
   #count(subscriptionId: string, { generation, outcome }: ReportedAttempt): void {

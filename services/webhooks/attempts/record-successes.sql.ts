@@ -4,6 +4,9 @@ import { endDeliveries } from '../deliveries/end-deliveries.sql.ts';
 import type { OrderedObjectRow } from '../deliveries/ordered-deliveries.ts';
 import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS } from './reports.sql.ts';
 
+/** Longer than most writes of a merchant take. */
+export const LOCK_TIMEOUT_MS = 100;
+
 /** The columns of the only attempt that ended_delivery keeps: a success has neither a failure nor its detail. */
 const ATTEMPT_COLUMNS = [
   'started_at',
@@ -14,13 +17,16 @@ const ATTEMPT_COLUMNS = [
 /**
  * Ends deliveries whose success has no further consequences: their subscription is ACTIVE, has the generation of the
  * attempt, and holds nothing back. Skips all others; returns those it ended. The commit does not wait for the disk,
- * so after a crash of PostgreSQL some are sent again.
+ * so after a crash of PostgreSQL some are sent again. Waits only briefly for other transactions, whose process may be
+ * paused, and then fails.
  */
 export const RECORD_SUCCESSES: Statement = {
   name: 'record_successes',
   text: `
-with report as (
-  select * from json_to_recordset(:rows::json) as r (
+with limited as materialized (
+  select set_config('lock_timeout', '${LOCK_TIMEOUT_MS}ms', true)
+), report as (
+  select r.* from limited cross join json_to_recordset(:rows::json) as r (
     lane smallint, epoch bigint, workflow_id text, delivery_id uuid, generation bigint,
     started_at timestamptz, ended_at timestamptz, ${RESULT_DEFINITIONS})
 ), ${FENCE}, endable as materialized (

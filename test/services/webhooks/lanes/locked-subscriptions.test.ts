@@ -45,23 +45,40 @@ it('results wait while another transaction holds their subscription, without del
   await eventually(async () => expect(await held.statuses()).toEqual(['RETRYING']));
 });
 
-it('failures wait while another transaction holds their delivery, without delaying others', async () => {
-  const [held, other] = await Promise.all([failing(), failing()]);
-  const request = held.endpoint.hold();
-  await webhooks.publish(held.tenant);
-  await eventually(() => expect(request.count).toBe(1));
-  const locking = await openSession(webhooks.harness.databaseUrl);
-  onTestFinished(() => locking.end());
-  await locking.query('begin');
-  await locking.query('select from webhooks.open_delivery where subscription_id = $1 for update', [held.id]);
-  request.release(503);
-  await delay(200);
-  await webhooks.publish(other.tenant);
-  await vi.waitFor(async () => expect(await other.statuses()).toEqual(['RETRYING']), { timeout: 5_000 });
-  expect(await held.statuses()).toEqual(['PENDING']);
-  await locking.query('rollback');
-  await eventually(async () => expect(await held.statuses()).toEqual(['RETRYING']));
-});
+it.each([
+  [503, 'RETRYING'],
+  [200, 'SUCCEEDED'],
+] as const)(
+  'results wait while another transaction holds their delivery, without delaying others: %i',
+  async (status, recorded) => {
+    const [held, other] = await Promise.all([failing(), failing()]);
+    for (const { endpoint, tenant } of [held, other]) {
+      endpoint.answer(200);
+      await webhooks.publish(tenant);
+      await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED']));
+      endpoint.answer(status);
+    }
+    const request = held.endpoint.hold();
+    await webhooks.publish(held.tenant);
+    await eventually(() => expect(request.count).toBe(1));
+    const locking = await openSession(webhooks.harness.databaseUrl);
+    onTestFinished(() => locking.end());
+    await locking.query('begin');
+    await locking.query('select from webhooks.open_delivery where subscription_id = $1 for update', [
+      held.id,
+    ]);
+    request.release(status);
+    await delay(200);
+    await webhooks.publish(other.tenant);
+    const both = ['SUCCEEDED', recorded].toSorted();
+    await vi.waitFor(async () => expect((await other.statuses()).toSorted()).toEqual(both), {
+      timeout: 5_000,
+    });
+    expect((await held.statuses()).toSorted()).toEqual(['PENDING', 'SUCCEEDED']);
+    await locking.query('rollback');
+    await eventually(async () => expect((await held.statuses()).toSorted()).toEqual(both));
+  },
+);
 
 it('results that wait for their subscription do not delay a hand-over of lanes', async () => {
   const stopping = await startLanesFixture();

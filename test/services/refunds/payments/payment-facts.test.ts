@@ -11,7 +11,9 @@ import { awaitsFundingOnly } from '../../../../services/refunds/execution/refund
 import {
   type PaymentFacts,
   refundWindowExpiresAt,
+  requireLeftOfSale,
   requireRefundable,
+  saleRestMinor,
 } from '../../../../services/refunds/payments/payment-facts.ts';
 
 const PAID_AT = new Date('2026-11-01T12:00:00Z');
@@ -250,6 +252,32 @@ describe('a dispute', () => {
       reason: 'DISPUTE_NOT_FOUND',
       message: 'the dispute does not exist',
     });
+  });
+});
+
+describe('a sale of several payments', () => {
+  const sale = { amountMinor: 1_500n, usedMinor: 900n, usedElsewhereMinor: 600n };
+
+  it('limits a payment to its rest unless it covers all of the payment, or nothing else uses it', () => {
+    // Of 1,000 that were paid, the other payments leave 900.
+    expect(saleRestMinor(sale, 1_000n)).toBe(600n);
+    expect(saleRestMinor({ ...sale, usedElsewhereMinor: 501n }, 1_000n)).toBe(600n);
+    expect(saleRestMinor({ ...sale, usedElsewhereMinor: 500n }, 1_000n)).toBeNull();
+    expect(saleRestMinor({ ...sale, usedElsewhereMinor: 0n }, 2_000n)).toBeNull();
+    expect(saleRestMinor({ ...sale, amountMinor: null }, 1_000n)).toBeNull();
+    expect(saleRestMinor({ ...sale, usedMinor: 1_600n }, 1_000n)).toBe(0n);
+  });
+
+  it('refuses a refund of more than its rest', () => {
+    requireLeftOfSale(sale, facts(), 600n);
+    requireLeftOfSale({ ...sale, usedElsewhereMinor: 500n }, facts(), 601n);
+    expect(() => requireLeftOfSale(sale, facts(), 601n)).toThrow(
+      expect.objectContaining({
+        reason: 'REFUND_EXCEEDS_SALE',
+        message: 'only 600 centavos are left of the sale',
+        metadata: { refundableAmountMinor: '600' },
+      }),
+    );
   });
 });
 

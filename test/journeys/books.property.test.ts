@@ -427,7 +427,14 @@ function expectDisputesRespected(
   const { WON, REVERSED } = DisputeOutcome;
   const lost = disputes.filter(({ outcome }) => outcome !== WON && outcome !== REVERSED);
   for (const { closedAt } of lost) expect(closedAt, 'the end of a dispute').toBeDefined();
-  const amounts = [...unblocked, ...lost].map(({ amountMinor = paidMinor }) => amountMinor);
+  const lostOf = ({ amountMinor, lostAmountMinor, closedAt }: Dispute) => {
+    // Before its first refund, a payment lost what the sale's other payments had not paid: nothing, if they had paid all.
+    const wasUnknown = refunds.every(
+      ({ requestedAt }) => timestampMs(requestedAt!) >= timestampMs(closedAt!),
+    );
+    return amountMinor ?? (wasUnknown ? lostAmountMinor : undefined) ?? paidMinor;
+  };
+  const amounts = [...unblocked.map(({ amountMinor }) => amountMinor), ...lost.map(lostOf)];
   const sum = amounts.reduce((all, amountMinor) => all + amountMinor, 0n);
   expect(sum, 'refunds and lost disputes').toBeLessThanOrEqual(paidMinor);
 }

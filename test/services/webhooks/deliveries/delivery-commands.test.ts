@@ -64,11 +64,23 @@ async function held(tenant: TestTenant) {
   return deliveryId;
 }
 
-/** Runs two calls in order while another transaction holds the delivery's row: the first one gets it first. */
-async function runInOrder<A, B>(deliveryId: string, first: () => Promise<A>, second: () => Promise<B>) {
+/** Runs a command and then a report, both while another transaction holds the delivery. */
+const commandThenReport = <A, B>(deliveryId: string, command: () => Promise<A>, report: () => Promise<B>) =>
+  runInOrder('select from webhooks.open_delivery where id = $1 for update', deliveryId, command, report);
+
+/** Runs a report, which has locked the delivery when another transaction holds it up, and then a command. */
+const reportThenCommand = <A, B>(deliveryId: string, report: () => Promise<A>, command: () => Promise<B>) =>
+  runInOrder('select from webhooks.attempt where delivery_id = $1 for update', deliveryId, report, command);
+
+async function runInOrder<A, B>(
+  lock: string,
+  deliveryId: string,
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+) {
   await using locking = await openSession(harness.databaseUrl);
   await locking.query('begin');
-  await locking.query('select from webhooks.open_delivery where id = $1 for update', [deliveryId]);
+  await locking.query(lock, [deliveryId]);
   const asked = [first(), delay(150).then(second)] as const;
   const settled = Promise.allSettled(asked);
   await delay(300);
@@ -166,7 +178,7 @@ describe('RetryDelivery', () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const second = await retried(tenant, deliveryId);
-    const [again, reported] = await runInOrder(
+    const [again, reported] = await commandThenReport(
       deliveryId,
       () => retry(tenant, deliveryId),
       () => attempts.record(answered(second, 500)),
@@ -175,7 +187,7 @@ describe('RetryDelivery', () => {
     expect(reported).toMatchObject({ value: [{ status: 'RETRYING' }] });
     expect(isDue(await get(tenant, deliveryId))).toBe(false);
     const third = await retried(tenant, deliveryId);
-    const [, refused] = await runInOrder(
+    const [, refused] = await reportThenCommand(
       deliveryId,
       () => attempts.record(answered(third, 200)),
       () => retry(tenant, deliveryId),
@@ -233,7 +245,7 @@ describe('CancelDelivery', () => {
     const tenant = newTenant();
     const deliveryId = await attempted(tenant, 500);
     const second = await retried(tenant, deliveryId);
-    const [, late] = await runInOrder(
+    const [, late] = await commandThenReport(
       deliveryId,
       () => cancel(tenant, deliveryId),
       () => attempts.record(answered(second, 200)),
@@ -243,7 +255,7 @@ describe('CancelDelivery', () => {
     const other = newTenant();
     const reported = await attempted(other, 500);
     const attempt = await retried(other, reported);
-    const [, refused] = await runInOrder(
+    const [, refused] = await reportThenCommand(
       reported,
       () => attempts.record(answered(attempt, 200)),
       () => cancel(other, reported),

@@ -28,7 +28,7 @@ export async function sendEventStream(
   const signal = AbortSignal.any([left.signal, closing]);
   const messages = open(signal)[Symbol.asyncIterator]();
   const first = await messages.next().catch((error: unknown) => {
-    // Nobody awaits the first message any more.
+    // The client has left, or the gateway is stopping: the stream ends without an error.
     if (signal.aborted) return END;
     throw error;
   });

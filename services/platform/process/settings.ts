@@ -73,7 +73,7 @@ export const SETTINGS = {
   DEMO_RECEIVER_PORT: setting(integer(0, 65535), '8443', 'demo webhook receiver of npm start (HTTPS)'),
   DATA_DIR: setting(text, '.data', 'data folder of npm start: database, Temporal state, secrets, demo.json'),
   DATABASE_URL: setting(optional(postgresUrl), '', 'PostgreSQL; if absent, npm start runs its own'),
-  // Of the connections for reads, lanes keep one to read deliveries, and whoever waits for work keeps one to listen.
+  // Three at least: reading deliveries and listening for new work each hold one of the connections for reads.
   DATABASE_POOL_SIZE: setting(
     integer(3, 1000),
     '20',

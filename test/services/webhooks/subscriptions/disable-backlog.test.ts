@@ -5,7 +5,7 @@ import * as retryDelivery from '../../../../services/contracts/webhooks/retry-de
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import type { LaneUnblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
+import { LaneUnblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import { LaneDispatcher } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import { LaneReading } from '../../../../services/webhooks/lanes/lane-reading.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
@@ -117,6 +117,8 @@ it('is finished by the periodic task if its process dies', async () => {
 async function readingAll() {
   const database = await openDatabase(harness.databaseUrl);
   onTestFinished(() => database.close());
+  const db = new CrossTenantDatabase(database);
+  const logger = createLogger('fatal');
   const reads = new TableReads();
   const lanes = Array.from({ length: 64 }, (_, lane) => lane);
   const owner = { ownsLanes: true };
@@ -130,14 +132,14 @@ async function readingAll() {
     onNeedsMore: (subscriptionId) => void reading.readMore(subscriptionId),
   });
   const reading = await LaneReading.begin({
-    db: new CrossTenantDatabase(database),
+    db,
     keys: harness.config.WEBHOOK_SECRET_KEYS,
     leases,
     dispatcher,
     reports: { setAsideIds: [] },
     reads,
-    unblocker: { add: () => undefined } as unknown as LaneUnblocker,
-    logger: createLogger('fatal'),
+    unblocker: new LaneUnblocker(db.run, logger),
+    logger,
   });
   onTestFinished(() => reading.close());
   reading.addLanes(lanes);

@@ -428,6 +428,7 @@ async function accounts(transport: Transport) {
   await remove(tenant, other);
   const [invitation] = [await invite(tenant, 'a@shop.example'), await invite(sandbox, 'b@shop.example')];
   await twoPages((page) => client.listInvitations({ ...tenant, ...page }));
+  await client.listInvitations({ ...tenant, includeExpired: true });
   await client.revokeInvitation({ ...write(tenant), invitationId: invitation.id });
   await client.getMerchantContact(tenant);
   for (const contact of [{ email: 'alerts@shop.example' }, {}]) {

@@ -1,3 +1,4 @@
+import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { Type } from 'typebox';
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
@@ -5,13 +6,14 @@ import {
   dataTable,
   field,
   form,
+  hiddenFields,
   inputField,
   moment,
   pageParameter,
   pager,
   select,
 } from '../shell/components.ts';
-import { type Html, html } from '../shell/html.ts';
+import { type Html, html, nothing } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { membersTexts } from './members.texts.ts';
@@ -44,20 +46,29 @@ ${field({ name: 'role', label: t.role }, select(roleOptions(view), entry?.role ?
   return form(view, { action: `${MEMBERS_PATH}/invite`, submit: t.sendInvitation, fields });
 }
 
-/** Open invitations, each with a button to revoke it. */
+/** Open and expired invitations, newest first. */
+export async function listInvitations(view: View, pageSize: number, pageToken = '') {
+  return view.clients.accounts.listInvitations({ includeExpired: true, pageSize, pageToken });
+}
+
+/** Invitations, each with a button to revoke it; an expired one also with a button to invite again. */
 export function invitationTable(view: View, invitations: readonly Invitation[]): Html {
   const t = textsFor(view, membersTexts);
   const roles = textsFor(view, roleTexts);
+  const now = new Date();
   return dataTable<Invitation>(
     t.invitationsHint,
     [
       { label: t.email, isFreeText: true, cell: ({ email }) => email },
       { label: t.role, cell: ({ role }) => badge('off', roles[roleName(role)]) },
-      { label: t.until, cell: ({ expiresAt }) => moment(view, expiresAt) },
+      {
+        label: t.until,
+        cell: ({ expiresAt }) =>
+          html`<div>${moment(view, expiresAt)}${isExpired(expiresAt, now) ? html` ${badge('busy', t.expired)}` : nothing}</div>`,
+      },
       {
         label: t.action,
-        cell: ({ id }) =>
-          form(view, { action: `${INVITATIONS_PATH}/${id}/revoke`, submit: t.revoke, tone: 'plain' }),
+        cell: (invitation) => invitationActions(view, invitation, isExpired(invitation.expiresAt, now)),
       },
     ],
     invitations,
@@ -65,14 +76,24 @@ export function invitationTable(view: View, invitations: readonly Invitation[]):
   );
 }
 
-/** The paginated list of all open invitations. */
+const isExpired = (at: Timestamp | undefined, now: Date) => at !== undefined && timestampDate(at) <= now;
+
+function invitationActions(view: View, { id, email, role }: Invitation, hasExpired: boolean): Html {
+  const t = textsFor(view, membersTexts);
+  const action = `${INVITATIONS_PATH}/${id}/revoke`;
+  if (!hasExpired) return form(view, { action, submit: t.revoke, tone: 'plain' });
+  const fields = hiddenFields({ email, role: roleName(role) });
+  return html`<div>${form(view, { action: `${MEMBERS_PATH}/invite`, submit: t.inviteAgain, tone: 'plain', fields })}
+${form(view, { action, submit: t.dismiss, tone: 'plain' })}</div>`;
+}
+
+/** The paginated list of all invitations that are open or expired. */
 export function invitationsPage(pages: Pages): void {
   const query = Type.Object({ page: pageParameter });
   const options = { path: INVITATIONS_PATH, role: Role.ADMIN, section: 'members', query } as const;
-  pages.page(options, async (view, { query: { page: pageToken = '' } }) => {
+  pages.page(options, async (view, { query: { page: pageToken } }) => {
     const t = textsFor(view, membersTexts);
-    const request = { pageSize: PAGE_SIZE, pageToken };
-    const { invitations, nextPageToken } = await view.clients.accounts.listInvitations(request);
+    const { invitations, nextPageToken } = await listInvitations(view, PAGE_SIZE, pageToken);
     return {
       title: t.invitations,
       body: html`${invitationTable(view, invitations)}

@@ -21,6 +21,7 @@ import {
   type InvitationEntry,
   invitationTable,
   inviteForm,
+  listInvitations,
   MEMBERS_PATH,
 } from './invitations.ts';
 import { membersTexts } from './members.texts.ts';
@@ -59,7 +60,7 @@ export async function renderMembers(requestView: View, { page = '', refused }: S
   const t = textsFor(view, membersTexts);
   const [{ members, nextPageToken }, invitations, contact] = await Promise.all([
     view.clients.accounts.listMembers({ pageSize: PAGE_SIZE, pageToken: page }),
-    view.clients.accounts.listInvitations({ pageSize: MAX_INVITATIONS }),
+    listInvitations(view, MAX_INVITATIONS),
     view.clients.accounts.getMerchantContact({}),
   ]);
   const more = invitations.nextPageToken !== '';

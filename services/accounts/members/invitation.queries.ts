@@ -15,7 +15,7 @@ export const invitationOrder: ListOrder<InvitationReadRow> = {
   direction: 'desc',
 };
 
-const openInvitations = () =>
+const pendingInvitations = () =>
   db
     .selectFrom('accounts.invitation as i')
     .leftJoin('accounts.merchant as merchant', 'merchant.merchant_id', 'i.merchant_id')
@@ -26,14 +26,14 @@ const openInvitations = () =>
 
 interface OpenInvitations extends PageRange {
   readonly merchantId: string;
-  readonly now: Date;
+  /** Leaves out those that have expired; when undefined, they are included. */
+  readonly now: Date | undefined;
 }
 
 /** A page of a merchant's open invitations in list order. */
 export const selectOpenInvitations = prepareRead<OpenInvitations, InvitationReadRow>((parameters) => {
-  const query = openInvitations()
-    .where('i.merchant_id', '=', parameters('merchantId'))
-    .where(isAfter('expires_at', parameters('now')));
+  let query = pendingInvitations().where('i.merchant_id', '=', parameters('merchantId'));
+  if (parameters.has('now')) query = query.where(isAfter('expires_at', parameters('now')));
   return inOrder(query, invitationOrder, parameters, 'i').compile();
 });
 
@@ -42,7 +42,7 @@ export const selectInvitationsTo = prepareRead<
   { email: string; now: Date; limit: number },
   InvitationReadRow
 >((parameters) =>
-  openInvitations()
+  pendingInvitations()
     .where('email', '=', parameters('email'))
     .where(isAfter('expires_at', parameters('now')))
     .orderBy('created_at', 'desc')

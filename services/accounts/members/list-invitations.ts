@@ -7,15 +7,16 @@ import { tenantOf } from '../../platform/tenant.ts';
 import { invitationMessage } from './invitation.message.ts';
 import { invitationOrder, selectOpenInvitations } from './invitation.queries.ts';
 
-/** Lists a merchant's open invitations, newest first by (created_at, id): the same in both environments. */
+/** Lists a merchant's open invitations, or also expired ones, newest first by (created_at, id): the same in both environments. */
 export async function listInvitations(
   pagination: Pagination,
   request: ListInvitationsRequest,
 ): Promise<ListInvitationsResponse> {
   const tenant = tenantOf(request);
   const { merchantId } = tenant;
-  const now = new Date();
-  const scope = { tenant, list: 'invitations', filters: {}, order: invitationOrder };
+  const { includeExpired } = request;
+  const now = includeExpired ? undefined : new Date();
+  const scope = { tenant, list: 'invitations', filters: { includeExpired }, order: invitationOrder };
   const page = await pagination.list(scope, request, (range) =>
     selectOpenInvitations({ merchantId, now, ...range }),
   );

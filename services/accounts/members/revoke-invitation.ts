@@ -7,7 +7,7 @@ import type { Writes } from '../../platform/writes/writes.ts';
 import { wrongInvitationState } from './invitation.ts';
 import { findInvitation, invitationNotFound } from './invitation-store.ts';
 
-/** Revokes an invitation. Has no effect on an expired one. INVITATION_NOT_FOUND, INVITATION_STATE. */
+/** Revokes an invitation, or dismisses an expired one. INVITATION_NOT_FOUND, INVITATION_STATE. */
 export function revokeInvitation(writes: Writes, request: RevokeInvitationRequest, context: HandlerContext) {
   return writes.runForMerchant<typeof RevokeInvitationResponseSchema>(request, context, async (tx) => {
     const { invitationId: id } = request;

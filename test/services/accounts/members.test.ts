@@ -31,6 +31,11 @@ describe('members', () => {
     return Object.fromEntries(members.map(({ account, role }) => [account!.id, role]));
   };
 
+  const listedWithExpired = async (tenant: ReturnType<typeof newTenant>) => {
+    const { invitations } = await fixture().client.listInvitations({ ...tenant, includeExpired: true });
+    return invitations.map(({ id }) => id);
+  };
+
   it('invites an address, and makes its account a member in both environments', async () => {
     const tenant = newTenant();
     const ana = await fixture().signIn({ ...newPerson(), email: 'Ana.Souza@Shop.Example' });
@@ -92,11 +97,13 @@ describe('members', () => {
     expect((await fixture().client.listInvitations(tenant)).invitations).toEqual([]);
     expect((await fixture().client.listAccountInvitations({ accountId })).invitations).toEqual([]);
     await expectState(late.id, 'EXPIRED');
+    expect(await listedWithExpired(tenant)).toEqual([late.id]);
     const taken = await fixture().invite(tenant, email);
     await expectRefusal(revoke(taken.id, newTenant()), ...NO_INVITATION);
     await revoke(taken.id);
     await revoke(taken.id);
     await expectState(taken.id, 'REVOKED');
+    expect(await listedWithExpired(tenant)).toEqual([]);
     await expectRefusal(revoke(randomUUID()), ...NO_INVITATION);
     const accepted = await fixture().invite(tenant, email);
     await accept(accepted.id);

@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newWrite } from '../../../support/harness.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
 
 let fixture: SharedDashboard;
@@ -99,6 +100,22 @@ test('an address is invited in the language of the page, and the invitation can 
   const revoked = await admin.submit(invited, `${invitation!.id}/revoke`);
   expect(revoked.path).toBe(`${path}?notice=revoked`);
   expect(await openInvitations(merchant)).toEqual([]);
+});
+
+test('an expired invitation stays on the page, from where the address can be invited again or removed', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  await admin.submit(path, '/invite', { email: 'bia@shop.example', role: 'finance' });
+  const expire = 'update accounts.invitation set expires_at = now() where merchant_id = $1';
+  await sqlOf(fixture.harness, expire, [merchant]);
+  const expired = await admin.get(path);
+  expect(expired.document.querySelector('td .badge.busy')?.text).toBe('expired');
+  const again = await admin.submit(`${path}/invitations`, '/invite');
+  expect(again.path).toBe(`${path}?notice=invited`);
+  expect(await openInvitations(merchant)).toMatchObject([{ email: 'bia@shop.example', role: Role.FINANCE }]);
+  expect(again.document.querySelectorAll('form[action$="/revoke"]')).toHaveLength(1);
+  await sqlOf(fixture.harness, expire, [merchant]);
+  const removed = await admin.submit(path, '/revoke');
+  expect(removed.text).toContain('No pending invitations');
 });
 
 test('an invitation form that was sent is not sent again with another address, and the page says why', async () => {

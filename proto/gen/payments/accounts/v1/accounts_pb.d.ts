@@ -811,6 +811,13 @@ export declare type ListInvitationsRequest = Message<"payments.accounts.v1.ListI
    * @generated from field: string page_token = 4;
    */
   pageToken: string;
+
+  /**
+   * Also invitations that have expired. They are listed until they are revoked, or their address is invited again.
+   *
+   * @generated from field: bool include_expired = 5;
+   */
+  includeExpired: boolean;
 };
 
 /**
@@ -1640,8 +1647,8 @@ export declare const AccountService: GenService<{
     output: typeof InviteMemberResponseSchema;
   },
   /**
-   * Revokes an open invitation. Has no effect on one that is revoked or expired. NOT_FOUND (INVITATION_NOT_FOUND);
-   * FAILED_PRECONDITION (INVITATION_STATE) when it was accepted.
+   * Revokes an open invitation, or dismisses an expired one. Has no effect on one that is revoked. NOT_FOUND
+   * (INVITATION_NOT_FOUND); FAILED_PRECONDITION (INVITATION_STATE) when it was accepted.
    *
    * @generated from rpc payments.accounts.v1.AccountService.RevokeInvitation
    */
@@ -1663,7 +1670,8 @@ export declare const AccountService: GenService<{
     output: typeof AcceptInvitationResponseSchema;
   },
   /**
-   * Lists a merchant's open invitations, newest first by (created_at, id).
+   * Lists a merchant's open invitations, newest first by (created_at, id). With include_expired, also those that expired
+   * without having been accepted, revoked or replaced.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ListInvitations
    */

@@ -4,7 +4,7 @@ import type {
   RotateApiKeyRequest,
   RotateApiKeyResponseSchema,
 } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { rotatedExpiry } from '../platform/credential-lifetime.ts';
+import { type CredentialState, rotatedExpiry } from '../platform/credential-lifetime.ts';
 import { failedPrecondition } from '../platform/errors.ts';
 import type { KeyRing } from '../platform/key-ring.ts';
 import { later } from '../platform/timestamps.ts';
@@ -14,7 +14,10 @@ import { storedApiKeyMessage } from './api-key.message.ts';
 import { withoutKey } from './issue-api-key.ts';
 import { lockApiKey } from './lock-api-key.ts';
 
-/** Issues a successor to a key. The old key stays valid for the overlap. */
+/**
+ * Issues the successor of a key, which has only one, also when two people rotate it at once. The old key stays valid for
+ * the overlap. API_KEY_NOT_FOUND, API_KEY_STATE, EXPIRES_AT_IN_PAST.
+ */
 export function rotateApiKey(
   writes: Writes,
   peppers: KeyRing,
@@ -29,9 +32,8 @@ export function rotateApiKey(
       // Another process, whose clock is ahead, may have issued the key.
       const now = later(rotated.createdAt, new Date());
       const { overlapSeconds } = request;
-      rotated.expiresAt = rotatedExpiry(rotated, { now, overlapSeconds }, (state) =>
-        failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state }),
-      );
+      rotated.expiresAt = rotatedExpiry(rotated, { now, overlapSeconds }, wrongState);
+      if (rotated.rotatedAt) throw wrongState('ROTATED');
       rotated.rotatedAt = now;
       // Skips the notices that it expires soon; one follows only if it is still used near the end of the overlap.
       rotated.expiryNoticeDays = 0;
@@ -46,3 +48,7 @@ export function rotateApiKey(
     { remember: withoutKey },
   );
 }
+
+/** FAILED_PRECONDITION (API_KEY_STATE). */
+const wrongState = (state: CredentialState | 'ROTATED') =>
+  failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state });

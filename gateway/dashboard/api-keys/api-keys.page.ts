@@ -163,6 +163,7 @@ function keyCard(view: View, key: ApiKey, shown: Shown): Html {
   const t = textsFor(view, apiKeysTexts);
   const { name, hint, scopes, createdAt, lastUsedAt, expiresAt, revokedAt } = key;
   const state = keyState(key, new Date());
+  const isOver = state === 'expired' || state === 'revoked';
   const facts = details([
     [t.scopes, html`${scopes.map((scope) => html`<code>${apiKeyScopeName(scope)}</code> `)}`],
     [t.created, moment(view, createdAt)],
@@ -174,7 +175,12 @@ function keyCard(view: View, key: ApiKey, shown: Shown): Html {
   return html`<section class="card key"><h2>${name} ${badge(TONES[state], t.states[state])}</h2>
 <p><code>${hint}…</code></p>
 ${facts}
-${state === 'expired' || state === 'revoked' ? nothing : keyActions(view, key, shown)}</section>`;
+${
+  isOver
+    ? nothing
+    : html`<div class="key-actions">${key.rotatedAt ? nothing : rotateForm(view, key, shown)}
+${revokeForm(view, key)}</div>`
+}</section>`;
 }
 
 type KeyState = 'active' | 'expiring' | 'replaced' | 'stillUsed' | 'expired' | 'revoked';
@@ -199,7 +205,7 @@ function keyState(key: ApiKey, now: Date): KeyState {
   return expiresSoon(at, now) ? 'expiring' : 'active';
 }
 
-function keyActions(view: View, { id, hint }: ApiKey, { page = '', rotation }: Shown): Html {
+function rotateForm(view: View, { id }: ApiKey, { page = '', rotation }: Shown): Html {
   const t = textsFor(view, apiKeysTexts);
   const entry = rotation?.apiKeyId === id ? rotation : undefined;
   const overlaps = OVERLAPS_S.map((seconds) => [String(seconds), t.overlaps[seconds]] as const);
@@ -209,7 +215,15 @@ function keyActions(view: View, { id, hint }: ApiKey, { page = '', rotation }: S
 ${field({ name: 'overlap', id: `overlap-${id}`, label: t.overlap }, select(overlaps, entry?.overlap ?? DEFAULT_OVERLAP_S))}
 ${field({ ...expiry, id: `expires-${id}`, fault }, (attributes) => expiryInput(attributes, entry?.expires))}`;
   const rotate = { action: `${API_KEYS_PATH}/${id}/rotate`, submit: t.rotateButton, fields };
-  const revoke = { action: `${API_KEYS_PATH}/${id}/revoke`, submit: t.revokeButton, tone: 'danger' } as const;
-  return html`<div class="key-actions">${confirmForm(view, t.rotate, { ...rotate, text: t.rotateText, isOpen: entry !== undefined })}
-${confirmForm(view, t.revoke, { ...revoke, text: t.revokeText(hint) })}</div>`;
+  return confirmForm(view, t.rotate, { ...rotate, text: t.rotateText, isOpen: entry !== undefined });
+}
+
+function revokeForm(view: View, { id, hint }: ApiKey): Html {
+  const t = textsFor(view, apiKeysTexts);
+  return confirmForm(view, t.revoke, {
+    action: `${API_KEYS_PATH}/${id}/revoke`,
+    submit: t.revokeButton,
+    tone: 'danger',
+    text: t.revokeText(hint),
+  });
 }

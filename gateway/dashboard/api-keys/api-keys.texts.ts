@@ -77,7 +77,7 @@ export const apiKeysTexts = {
     },
     refusals: {
       API_KEY_NOT_FOUND: 'Esta chave não existe.',
-      API_KEY_STATE: 'Esta chave expirou ou foi revogada. Crie outra.',
+      API_KEY_STATE: 'Esta chave já foi substituída, expirou ou foi revogada. Se necessário, crie outra.',
     },
   },
   en: {
@@ -158,7 +158,8 @@ export const apiKeysTexts = {
     },
     refusals: {
       API_KEY_NOT_FOUND: 'This key does not exist.',
-      API_KEY_STATE: 'This key has expired or been revoked. Create another one.',
+      API_KEY_STATE:
+        'This key has already been replaced, has expired or been revoked. Create another one if necessary.',
     },
   },
 };

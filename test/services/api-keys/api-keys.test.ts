@@ -97,11 +97,22 @@ describe('ApiKeyService', () => {
     expect((await authenticate(key, tenant.environment)).apiKeyId).toBe(apiKey!.id);
     expect((await authenticate(successor.key, tenant.environment)).apiKeyId).toBe(successor.apiKey!.id);
 
-    await rotate(0);
+    await sqlOf(harness, 'update api_keys.api_key set expires_at = now() where id = $1', [apiKey!.id]);
     await expectRefusal(authenticate(key, tenant.environment), Code.Unauthenticated, 'API_KEY_EXPIRED');
     await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'EXPIRED' });
     await client().revokeApiKey({ ...newWrite(tenant), apiKeyId: apiKey!.id });
     await expectRefusal(rotate(60), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'REVOKED' });
+  });
+
+  it('gives a key one successor, also when it is rotated twice at once', async () => {
+    const tenant = newTenant();
+    const { apiKey } = await issue(tenant);
+    const rotate = () =>
+      client().rotateApiKey({ ...newWrite(tenant), apiKeyId: apiKey!.id, overlapSeconds: 60 });
+    const results = await Promise.allSettled([rotate(), rotate()]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect((await client().listApiKeys(tenant)).apiKeys).toHaveLength(2);
+    await expectRefusal(rotate(), Code.FailedPrecondition, 'API_KEY_STATE', { state: 'ROTATED' });
   });
 
   it('rotates a key that a process whose clock is ahead has issued', async () => {

@@ -197,6 +197,10 @@ test('a key is rotated: the new one is shown once, the old one stays valid for t
   expect(again.text).not.toMatch(KEY);
   expect(await keys()).toHaveLength(2);
   expect((await developer.submit(form, '/rotate', { overlap: '5' })).status).toBe(400);
+  const replaced = (await developer.get(path)).document.querySelectorAll('.key')[1]!;
+  expect(
+    replaced.querySelectorAll('form').map((one) => one.getAttribute('action')!.split('/').at(-1)),
+  ).toEqual(['revoke']);
 });
 
 test('a rotation with a wrong last day keeps the form, with what is wrong at the field', async () => {

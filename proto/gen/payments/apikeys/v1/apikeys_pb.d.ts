@@ -555,7 +555,7 @@ export declare const ApiKeyService: GenService<{
   /**
    * Issues a key with the same name and scopes. The old key stays valid for the overlap, but not beyond its own expiry.
    * A replay returns the records without the key, with the reason SECRET_NOT_REPEATED. NOT_FOUND (API_KEY_NOT_FOUND);
-   * FAILED_PRECONDITION (API_KEY_STATE) when the key is revoked or expired; INVALID_ARGUMENT (EXPIRES_AT_IN_PAST).
+   * FAILED_PRECONDITION (API_KEY_STATE) when the key is revoked, expired or already rotated; INVALID_ARGUMENT (EXPIRES_AT_IN_PAST).
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.RotateApiKey
    */

@@ -3,6 +3,8 @@ import { isSecureAddress } from '../session/secure-address.ts';
 import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;
+/** OpenID Connect allows a `sub` of at most 255 characters. */
+const MAX_SUBJECT_LENGTH = 255;
 const MAX_EMAIL_LENGTH = 254;
 const MAX_NAME_LENGTH = 200;
 
@@ -70,7 +72,7 @@ export class OpenIdClient {
     const profile = needsUserInfo ? await oidc.fetchUserInfo(provider, tokens.access_token, sub) : claims;
     return {
       issuer: iss,
-      subject: sub,
+      subject: subjectOf(sub),
       ...emailOf(profile),
       name: [...textOf(profile.name)].slice(0, MAX_NAME_LENGTH).join(''),
     };
@@ -111,6 +113,15 @@ function authentication(secret: string | undefined): oidc.ClientAuth {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest);
   };
+}
+
+/** Rejects what cannot be stored: shortening or cleaning it could make it another person's. */
+function subjectOf(sub: string): string {
+  if (sub.length > MAX_SUBJECT_LENGTH || sub.includes('\0') || !sub.isWellFormed())
+    throw new oidc.ClientError(
+      'the "sub" of the ID token is too long or contains characters that are not text',
+    );
+  return sub;
 }
 
 /**

@@ -64,6 +64,8 @@ const untrue: readonly (readonly [string, Lies])[] = [
   ['that never expires', { claims: { exp: undefined } }],
   ['that is not valid yet', { claims: { nbf: nowS() + 600 } }],
   ['about nobody', { claims: { sub: undefined } }],
+  ['whose subject is longer than OpenID Connect allows', { claims: { sub: 'x'.repeat(256) } }],
+  ['whose subject cannot be stored', { claims: { sub: 'a\u0000na' } }],
   ['signed with a key that is not the provider’s', { foreignKey: true }],
   ['that nobody signed', { header: { alg: 'none' }, unsigned: true }],
   ['whose signature is gone', { unsigned: true }],

@@ -45,12 +45,14 @@ test('two processes that start together on an empty database migrate it once, se
   ]);
 });
 
-test('on SIGTERM, a process finishes the calls in progress before it exits', async () => {
+test('on SIGTERM, a process finishes the calls in progress before it exits, but waits for no collector of traces', async () => {
   const databaseUrl = await createTestDatabase();
   const [port, ops] = [await findFreePort(), await findFreePort()];
   const { token, entry } = newServiceToken('test');
   const settings = { SERVICES: 'catalog', GRPC_PORT: `${port}`, OPS_PORT: `${ops}`, SERVICE_TOKENS: entry };
-  const process = start({ ...secrets, ...settings, DATABASE_URL: databaseUrl });
+  using collector = await openSilentServer();
+  const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: '1' };
+  const process = start({ ...secrets, ...settings, ...tracing, DATABASE_URL: databaseUrl });
   await listening(process);
   const baseUrl = `http://127.0.0.1:${port}`;
   const products = createClient(
@@ -71,8 +73,19 @@ test('on SIGTERM, a process finishes the calls in progress before it exits', asy
   expect((await fetch(`http://127.0.0.1:${ops}/readyz`)).status).toBe(503);
   await holder.query('rollback');
   expect((await answered).products).toEqual([]);
+  const answeredAt = performance.now();
   expect(await process.exited).toEqual({ exitCode: 0, stderr: '' });
+  // An export is tried for ten seconds.
+  expect(performance.now() - answeredAt).toBeLessThan(8_000);
 });
+
+/** A server that accepts connections and never answers. */
+async function openSilentServer() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  return { url: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => server.close() };
+}
 
 test('reports all invalid settings at once', async () => {
   const { exitCode, stderr } = await start({ GRPC_PORT: 'x', SERVICES: 'parties' }).exited;

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Attributes,
   context,
@@ -31,11 +32,14 @@ export function setTracing(tracing: Tracing | undefined): void {
   current = tracing;
 }
 
-/** Stops recording and sends the spans recorded so far. */
+/** A process that stops has used up nearly all of its ten seconds by then. */
+const LAST_SPANS_MS = 1_000;
+
+/** Stops recording and sends the spans recorded so far. A collector that is away neither fails nor delays the stop. */
 export async function stopTracing(): Promise<void> {
-  const stopped = current;
+  const sent = current?.close().catch(() => undefined);
   current = undefined;
-  await stopped?.close();
+  if (sent) await Promise.race([sent, delay(LAST_SPANS_MS, undefined, { ref: false })]);
 }
 
 /** Whether this process records spans at all. */

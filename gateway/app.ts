@@ -4,6 +4,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import type { Config } from '../services/platform/process/config.ts';
+import { listeningUrl } from '../services/platform/process/listening-url.ts';
 import type { EnvironmentName } from '../services/platform/tenant.ts';
 import { createAccess } from './auth/access.ts';
 import { ApiKeyAuthenticator } from './auth/api-key-authenticator.ts';
@@ -69,7 +70,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   const { PUBLIC_URL_LIVE, PUBLIC_URL_SANDBOX } = config;
   const [publicUrl, otherUrl] =
     environment === 'live' ? [PUBLIC_URL_LIVE, PUBLIC_URL_SANDBOX] : [PUBLIC_URL_SANDBOX, PUBLIC_URL_LIVE];
-  let baseUrl = publicUrl ?? `http://${config.HOST}`;
+  let baseUrl = publicUrl ?? listeningUrl(config.HOST);
   const errorDocsUrl = () => `${baseUrl}${ERROR_DOCS_PATH}`;
   const writer = new ProblemWriter(errorDocsUrl, logger);
   const log = new AccessLog(logger, environment);
@@ -81,7 +82,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   socketErrors.watch(app.server);
   closeGracefully(app, acceptOnManySockets(app));
   app.addHook('onListen', (done) => {
-    baseUrl = publicUrl ?? `http://${config.HOST}:${(app.server.address() as AddressInfo).port}`;
+    baseUrl = publicUrl ?? listeningUrl(config.HOST, (app.server.address() as AddressInfo).port);
     done();
   });
   traceRequests(app);

@@ -8,6 +8,7 @@ import { DASHBOARD_CALLER } from '../gateway/dashboard/dashboard-caller.ts';
 import { LISTEN_OPTIONS } from '../gateway/plugins/listening.ts';
 import { migrate } from '../services/platform/database/migrate.ts';
 import type { Config } from '../services/platform/process/config.ts';
+import { listeningUrl } from '../services/platform/process/listening-url.ts';
 import { createOpsServer } from '../services/platform/process/ops-server.ts';
 import { createServices } from '../services/server.ts';
 import { type PaymentsWorker, startWorker } from '../workflows/worker.ts';
@@ -63,7 +64,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   const ops = createOpsServer({ ready });
   const transport = services.transportFor(GATEWAY_CALLER);
   // The guides of each environment link the other, which is not listening yet.
-  const urlOf = (port: number) => (port === 0 ? undefined : `http://${config.HOST}:${port}`);
+  const urlOf = (port: number) => (port === 0 ? undefined : listeningUrl(config.HOST, port));
   const publicConfig = {
     ...config,
     PUBLIC_URL_LIVE: config.PUBLIC_URL_LIVE ?? urlOf(config.LIVE_PORT),
@@ -75,7 +76,7 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
   const listen = async (server: Listener, port: number, publicUrl?: string, options = {}) => {
     await server.listen({ ...options, host: config.HOST, port });
     stack.defer(async () => void (await server.close()));
-    return publicUrl ?? `http://${config.HOST}:${(server.server.address() as AddressInfo).port}`;
+    return publicUrl ?? listeningUrl(config.HOST, (server.server.address() as AddressInfo).port);
   };
   const grpcUrl = await listen(services.server, config.GRPC_PORT);
   const liveUrl = await listen(live, config.LIVE_PORT, undefined, LISTEN_OPTIONS);

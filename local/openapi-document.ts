@@ -2,6 +2,7 @@ import { createRouterTransport } from '@connectrpc/connect';
 import { createGateway } from '../gateway/app.ts';
 import { EventService } from '../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { KEY_RINGS, readConfig } from '../services/platform/process/config.ts';
+import { listeningUrl } from '../services/platform/process/listening-url.ts';
 import { createLogger } from '../services/platform/process/telemetry.ts';
 import type { EnvironmentName } from '../services/platform/tenant.ts';
 import { listEventTypes } from '../services/webhooks/events/list-event-types.ts';
@@ -9,7 +10,7 @@ import { listEventTypes } from '../services/webhooks/events/list-event-types.ts'
 /** The OpenAPI document that the gateway serves, without a running system. */
 export async function openApiDocument(environment: EnvironmentName): Promise<object> {
   const { LIVE_PORT, SANDBOX_PORT, ...config } = readConfig(process.env, { unused: KEY_RINGS });
-  const local = (port: number) => `http://${config.HOST}:${port}`;
+  const local = (port: number) => listeningUrl(config.HOST, port);
   const gateway = createGateway({
     environment,
     config: {

@@ -26,14 +26,7 @@ import { embeddedPorts, TemporalServer } from './temporal/temporal-server.ts';
 
 const LOG_FILE = 'logs/payments.log';
 const CONNECTOR_FILE = 'demo-connector.db';
-const LISTENER_PORTS = [
-  'LIVE_PORT',
-  'SANDBOX_PORT',
-  'GRPC_PORT',
-  'OPS_PORT',
-  'DASHBOARD_PORT',
-  'DEMO_RECEIVER_PORT',
-] as const;
+const LISTENER_PORTS = ['LIVE_PORT', 'SANDBOX_PORT', 'GRPC_PORT', 'OPS_PORT', 'DASHBOARD_PORT'] as const;
 
 const print = (line: string) => console.log(line);
 const OPTIONS = parseOptions();
@@ -119,11 +112,12 @@ function demoProviders({ url, token }: DemoConnector): Partial<Config> {
 
 /** The ports that this start listens on, by setting. */
 function portsOf(config: Config) {
-  const listeners = LISTENER_PORTS.map((setting) => ({ setting, port: config[setting] }));
+  const listeners = LISTENER_PORTS.map((setting) => ({ setting, port: config[setting], host: config.HOST }));
+  const receiver = { setting: 'DEMO_RECEIVER_PORT', port: config.DEMO_RECEIVER_PORT };
   const provider = config.OIDC_ISSUER ? [] : [{ setting: 'OIDC_PORT', port: config.OIDC_PORT }];
   const { TEMPORAL_ADDRESS, TEMPORAL_PORT: port, TEMPORAL_UI_PORT: uiPort } = config;
   const temporal = TEMPORAL_ADDRESS ? [] : embeddedPorts({ port, uiPort });
-  return [...listeners, ...provider, ...temporal];
+  return [...listeners, receiver, ...provider, ...temporal];
 }
 
 function startTemporal(config: Config, folder: DataFolder): TemporalServer {

@@ -10,6 +10,7 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { listeningUrl } from '../../services/platform/process/listening-url.ts';
 import type { GatewayApp } from '../gateway-app.ts';
 import { newRequestId } from '../plugins/response-headers.ts';
 import { isDecodable } from '../plugins/routing.ts';
@@ -93,7 +94,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   });
   const pages = new Pages(app, guard, transport, config);
   const port = () => (app.server.address() as AddressInfo).port;
-  const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? `http://${config.HOST}:${port()}`;
+  const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? listeningUrl(config.HOST, port());
   const signInLimit = new SignInLimit(config, logger);
   app.addHook('onClose', () => signInLimit.close());
   registerFeatures(pages, { app, guard, accounts, config, signInLimit, baseUrl });

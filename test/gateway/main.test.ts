@@ -88,7 +88,7 @@ test('does not serve the dashboard over plain HTTP', async () => {
     SERVICES_URL: 'http://127.0.0.1:9',
     SERVICE_TOKEN: 'x',
     DASHBOARD_SERVICE_TOKEN: 'x',
-    HOST: '0.0.0.0',
+    HOST: '::',
     OIDC_ISSUER: 'http://issuer.example',
   }).exited;
   expect(exitCode).toBe(1);

@@ -40,6 +40,8 @@ async function settingsFor(dataDir: string): Promise<NodeJS.ProcessEnv> {
   const [temporalPort, uiPort, oidcPort] = [await findFreePort(), await findFreePort(), await findFreePort()];
   return {
     DATA_DIR: dataDir,
+    // Its URLs have it in brackets.
+    HOST: '::1',
     LIVE_PORT: '0',
     SANDBOX_PORT: '0',
     GRPC_PORT: '0',
@@ -114,5 +116,16 @@ test('npm start refuses an option that does not exist', async () => {
   const start = runCommand('start.ts', { LIVE_PORT: 'none' }, '--small-demo-dta');
   const [exitCode] = await once(start.child, 'exit');
   expect(start.output()).toBe("Unknown option '--small-demo-dta'\n");
+  expect(exitCode).toBe(1);
+});
+
+test('npm start names the ports of a HOST that this machine does not have, and starts nothing', async () => {
+  const { path, remove } = makeFolder();
+  onTestFinished(remove);
+  const port = await findFreePort();
+  const settings = { ...(await settingsFor(path)), HOST: '192.0.2.1', OPS_PORT: String(port) };
+  const start = runCommand('start.ts', settings);
+  const [exitCode] = await once(start.child, 'exit');
+  expect(start.output()).toBe(`OPS_PORT ${port} cannot be opened on 192.0.2.1: EADDRNOTAVAIL\n`);
   expect(exitCode).toBe(1);
 });

@@ -1,4 +1,5 @@
 import type { NotifyContactInput } from '../../services/contracts/accounts/notify-contact.contract.ts';
+import { listeningUrl } from '../../services/platform/process/listening-url.ts';
 import type { Language } from './mail-format.ts';
 import type { MailConfig } from './smtp-mailer.ts';
 
@@ -10,7 +11,7 @@ export interface MailLinks {
 
 /** The dashboard's public URL, or else the address it listens on. */
 export function mailLinks({ PUBLIC_URL_DASHBOARD, HOST, DASHBOARD_PORT }: MailConfig): MailLinks {
-  return { dashboardUrl: PUBLIC_URL_DASHBOARD ?? `http://${HOST}:${DASHBOARD_PORT}` };
+  return { dashboardUrl: PUBLIC_URL_DASHBOARD ?? listeningUrl(HOST, DASHBOARD_PORT) };
 }
 
 /** For whom a mail is written. */

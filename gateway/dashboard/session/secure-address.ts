@@ -1,4 +1,5 @@
 import type { Config } from '../../../services/platform/process/config.ts';
+import { listeningUrl } from '../../../services/platform/process/listening-url.ts';
 
 const LOOPBACK_HOSTS = ['127.0.0.1', '[::1]', 'localhost'];
 
@@ -15,7 +16,7 @@ export function signInFaults({
   OIDC_ISSUER,
 }: Pick<Config, 'HOST' | 'PUBLIC_URL_DASHBOARD' | 'OIDC_ISSUER'>): string[] {
   const faults: string[] = [];
-  if (!isSecureAddress(PUBLIC_URL_DASHBOARD ?? `http://${HOST}`)) {
+  if (!isSecureAddress(PUBLIC_URL_DASHBOARD ?? listeningUrl(HOST))) {
     faults.push(
       'PUBLIC_URL_DASHBOARD must be an https URL: browsers do not store the session cookie otherwise',
     );

@@ -1,6 +1,9 @@
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
 import type { AuditEntry, Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { civilDateAt } from '../../../services/platform/civil-date.ts';
+import { allItems, pagesOf } from '../../../services/platform/rpc/pages-of.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
@@ -36,7 +39,7 @@ export function idOf(entry: AuditEntry, name: string): string | undefined {
   return isUuid(id) ? id!.toLowerCase() : undefined;
 }
 
-/** Reads the records that these entries name: each kind in one call, and only if an entry names one. */
+/** Reads the records that these entries, newest first, name: only the kinds that an entry names. */
 export async function readAuditFacts(
   view: View,
   entries: readonly AuditEntry[],
@@ -48,8 +51,8 @@ export async function readAuditFacts(
     refundCasesOf(view, ids('refundCaseId')),
     findDisputes(view, ids('disputeId')),
     subscriptionIds.length > 0 ? readEndpoints(view, subscriptionIds) : new Map(),
-    ids('apiKeyId').length > 0 ? keysOf(view) : new Map<string, string>(),
-    ids('quoteId').length > 0 ? advancesOf(view) : new Map<string, bigint>(),
+    keysOf(view, ids('apiKeyId')),
+    advancesOf(view, entries),
     peopleOf(view, ids('accountId'), members),
   ]);
   return {
@@ -72,15 +75,29 @@ async function refundCasesOf(view: View, refundCaseIds: string[]) {
   return (await view.clients.refundCases.listRefundCases(request)).refundCases;
 }
 
-async function keysOf(view: View): Promise<ReadonlyMap<string, string>> {
-  const page = await view.clients.apiKeys.listApiKeys({ pageSize: MAX_PAGE_SIZE });
-  return new Map(page.apiKeys.map(({ id, name }) => [id, name]));
+/** Reads only as many keys, newest first, as it takes to find these. */
+async function keysOf(view: View, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const names = new Map<string, string>();
+  if (ids.length === 0) return names;
+  for await (const { apiKeys } of pagesOf((page) => view.clients.apiKeys.listApiKeys(page))) {
+    for (const { id, name } of apiKeys) names.set(id, name);
+    if (ids.every((id) => names.has(id))) break;
+  }
+  return names;
 }
 
-/** Reads the newest requests only; older ones are described without their amount. */
-async function advancesOf(view: View): Promise<ReadonlyMap<string, bigint>> {
-  const page = await view.clients.advances.listAdvanceRequests({ pageSize: MAX_ADVANCES });
-  return new Map(page.advanceRequests.map(({ quoteId, amountMinor }) => [quoteId, amountMinor]));
+/** Reads the requests of the days on which the entries requested an advance. */
+async function advancesOf(view: View, entries: readonly AuditEntry[]): Promise<ReadonlyMap<string, bigint>> {
+  const days = entries
+    .filter((entry) => idOf(entry, 'quoteId') !== undefined)
+    .map(({ occurredAt }) => civilDateAt(timestampDate(occurredAt!)));
+  if (days.length === 0) return new Map();
+  const range = { fromDate: days.at(-1)!, toDate: days[0]! };
+  const requests = await allItems(
+    (page) => view.clients.advances.listAdvanceRequests({ ...range, ...page, pageSize: MAX_ADVANCES }),
+    ({ advanceRequests }) => advanceRequests,
+  );
+  return new Map(requests.map(({ quoteId, amountMinor }) => [quoteId, amountMinor]));
 }
 
 /** Former members have entries of their own, at the latest since they accepted their invitation. */

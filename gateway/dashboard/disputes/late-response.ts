@@ -10,8 +10,10 @@ export async function lateResponseText(
 ): Promise<string> {
   const t = textsFor(view, disputesTexts).late;
   if (response) {
-    const person = await findCaller(view, RefundCaseService.method.respondToDispute, { disputeId });
-    return t.responded(person, view.format.dateTime(response.respondedAt));
+    const { respondedAt } = response;
+    const method = RefundCaseService.method.respondToDispute;
+    const person = await findCaller(view, method, { disputeId }, respondedAt);
+    return t.responded(person, view.format.dateTime(respondedAt));
   }
   return closedAt ? t.closed(view.format.dateTime(closedAt)) : t.overdue(view.format.dateTime(dueAt));
 }

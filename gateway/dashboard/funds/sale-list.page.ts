@@ -3,10 +3,10 @@ import { validate as isUuid } from 'uuid';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Product } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService, type Sale, SaleStatus } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { pagesOf } from '../../../services/platform/rpc/pages-of.ts';
 import { listDownload } from '../exports/csv-download.ts';
 import { csvLinks } from '../exports/csv-links.ts';
 import { SALE_COLUMNS } from '../exports/list-columns.ts';
-import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import {
   amountColumn,
@@ -33,6 +33,8 @@ import { salesTexts } from './sales.texts.ts';
 
 const CSV = '/funds/sales.csv';
 const PAGE_SIZE = 25;
+/** Products in the filter; a product beyond them has a link to its sales on its own page. */
+const MAX_PRODUCTS = 500;
 /** As RecordSale accepts. */
 const MAX_CUSTOMER_LENGTH = 255;
 const Filter = {
@@ -61,8 +63,8 @@ export function saleListPages(pages: Pages): void {
     const isRefused = filters.range.hasFault;
     const empty = !isRefused && isUnfiltered(requestOf(filters), query.page) ? t.empty : t.none;
     const page = { pageSize: PAGE_SIZE, pageToken: query.page ?? '' };
-    const [{ products }, { sales, nextPageToken }] = await Promise.all([
-      view.clients.products.listProducts({ pageSize: MAX_PAGE_SIZE }),
+    const [products, { sales, nextPageToken }] = await Promise.all([
+      productsToChoose(view, filters.product),
       isRefused
         ? { sales: [], nextPageToken: '' }
         : view.clients.funds.listSales({ ...requestOf(filters), ...page }),
@@ -89,6 +91,18 @@ ${isRefused ? nothing : pager(view, nextPageToken)}`,
       rowsOf: ({ sales }) => sales,
     });
   });
+}
+
+/** The newest products, and the chosen one. */
+async function productsToChoose({ clients }: View, chosen: string): Promise<readonly Product[]> {
+  const products: Product[] = [];
+  for await (const page of pagesOf((request) => clients.products.listProducts(request))) {
+    products.push(...page.products);
+    if (products.length >= MAX_PRODUCTS) break;
+  }
+  if (!isUuid(chosen) || products.some(({ id }) => id === chosen)) return products;
+  const found = await clients.products.listProducts({ productIds: [chosen] });
+  return [...products, ...found.products];
 }
 
 const linkOf = ({ range, state: status, ...filters }: Filters) => ({ ...range.query, status, ...filters });

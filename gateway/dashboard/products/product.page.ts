@@ -9,7 +9,7 @@ import {
 import { enumName } from '../../../services/platform/enum-name.ts';
 import { salesTexts } from '../funds/sales.texts.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
-import { amountColumn, copyable, dataTable, details, moment, NONE } from '../shell/components.ts';
+import { amountColumn, copyable, dataTable, details, link, moment, NONE } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import type { Pages } from '../shell/pages.ts';
 import { textsFor, type View } from '../shell/view.ts';
@@ -40,6 +40,7 @@ function facts(view: View, product: Product): Html {
     [t.id, copyable(view, product.id)],
     [t.type, typeText(view, product)],
     [t.description, description && html`<span class="words">${description}</span>`],
+    [t.sales, link(view, `/funds/sales?product=${product.id}`, t.toSales)],
     [t.window, t.days(view.format.number(product.refundWindowDays))],
     // As text: the content security policy blocks images from other hosts.
     [t.image, imageUrl && copyable(view, imageUrl)],

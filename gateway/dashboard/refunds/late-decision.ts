@@ -16,9 +16,11 @@ export async function lateDecisionText(
   const t = textsFor(view, refundCaseTexts).late;
   if (merchantDecision?.decision === MerchantDecisionKind.EXPIRED) return t.expired;
   if (merchantDecision) {
-    const person = await findCaller(view, RefundCaseService.method.decideRefundCase, { refundCaseId });
-    const isApproved = merchantDecision.decision === MerchantDecisionKind.APPROVED;
-    return (isApproved ? t.approved : t.contested)(person, view.format.dateTime(merchantDecision.decidedAt));
+    const { decision, decidedAt } = merchantDecision;
+    const method = RefundCaseService.method.decideRefundCase;
+    const person = await findCaller(view, method, { refundCaseId }, decidedAt);
+    const isApproved = decision === MerchantDecisionKind.APPROVED;
+    return (isApproved ? t.approved : t.contested)(person, view.format.dateTime(decidedAt));
   }
   return status === RefundCaseStatus.CANCELED ? t.withdrawn : t.notAwaited;
 }

@@ -16,6 +16,7 @@ import { stateOf as disputeStateOf, endOf } from '../disputes/dispute.components
 import { evidencePages, evidenceRegions } from '../evidence/evidence.page.ts';
 import { evidenceTexts } from '../evidence/evidence.texts.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
+import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import { dataTable, link, moment } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
@@ -33,7 +34,6 @@ import { refundCaseTexts } from './refund-case.texts.ts';
 import { caseTimeline, facts, providerSide } from './refund-record.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
-const MAX_DISPUTES = 20;
 const MAX_EVENTS = 30;
 const DEBITED: ReadonlySet<StateName> = new Set(['PROCESSING', 'SUCCEEDED', 'FAILED']);
 const IN_REVIEW = new Set([RefundCaseStatus.MERCHANT_REVIEW, RefundCaseStatus.SERVICE_REVIEW]);
@@ -111,7 +111,7 @@ async function readCase(view: View, id: string): Promise<CaseDetails> {
   const [{ evidence }, { disputes }, lostElsewhere, payment, { events: published }, names] =
     await Promise.all([
       view.clients.refundCases.listEvidence({ refundCaseId: id }),
-      view.clients.refundCases.listDisputes({ paymentIntentId, pageSize: MAX_DISPUTES }),
+      view.clients.refundCases.listDisputes({ paymentIntentId, pageSize: MAX_PAGE_SIZE }),
       readLostElsewhere(view, refundCase!),
       readPayment(view, paymentIntentId),
       view.clients.events.listEvents({ objectId: id, pageSize: MAX_EVENTS }),
@@ -127,7 +127,7 @@ async function readLostElsewhere(
   if (status !== RefundCaseStatus.FUNDING_REQUIRED || saleId === undefined) return [];
   const { disputes } = await view.clients.refundCases.listDisputes({
     saleIds: [saleId],
-    pageSize: MAX_DISPUTES,
+    pageSize: MAX_PAGE_SIZE,
   });
   return disputes.filter(
     (dispute) => dispute.outcome === DisputeOutcome.LOST && dispute.paymentIntentId !== paymentIntentId,

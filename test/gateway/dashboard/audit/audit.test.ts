@@ -7,10 +7,12 @@ import { beforeAll, expect, test } from 'vitest';
 import { auditedActions } from '../../../../gateway/dashboard/audit/audited-actions.texts.ts';
 import { declaredServices } from '../../../../local/grants-table.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts';
+import { newWrite } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
 import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
@@ -107,6 +109,19 @@ test('changes of endpoints are shown with their URL, even after they are deleted
     `Ana excluiu o webhook ${url}`,
     `Ana alterou o webhook ${url}`,
   ]);
+});
+
+test('an action names its API key, however many there have been since', async () => {
+  const { merchant, admin, page, record } = await newMerchant();
+  const tenant = { merchantId: merchant, environment: Environment.LIVE };
+  const keys = createClient(ApiKeyService, fixture.transport);
+  const issue = (name: string) =>
+    keys.issueApiKey({ ...newWrite(tenant), name, scopes: [ApiKeyScope.FUNDS_READ] });
+  const { apiKey } = await issue('till');
+  for (let count = 0; count < 100; count++) await issue('other');
+  await record('payments.apikeys.v1.ApiKeyService.RevokeApiKey', { apiKeyId: apiKey!.id });
+  const [row] = rowsOf(await admin.get(`${page.live}/audit`));
+  expect(row!.Action).toBe('Ana revoked the API key “till”');
 });
 
 test('changes of the team name the person, even after their removal', async () => {

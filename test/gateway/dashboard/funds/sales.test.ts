@@ -165,6 +165,20 @@ it('links an installment to each advance of it', async () => {
   expect(links).toEqual(advances.map((id) => `${home.replace('/funds', '')}/advances/${id}`));
 });
 
+it('filters by each of many products, which link to their sales', async () => {
+  const { funds, visitor, home, seed } = await newMerchant();
+  const productId = await seed.product();
+  await funds.sell({ on: '2020-06-20', gross: 200n, sold: { orderNumber: 'R-1', productId } });
+  for (let count = 0; count < 100; count++) await seed.product();
+  const product = await visitor.get(`${home.replace('/funds', '')}/products/${productId}`);
+  const link = product.document.querySelector('a[href*="/funds/sales?"]')!.getAttribute('href')!;
+  const sales = await visitor.get(link);
+  expect(cells(sales).map(([name]) => name)).toEqual([expect.stringContaining('R-1')]);
+  const options = sales.document.querySelectorAll('#product option');
+  expect(options).toHaveLength(102);
+  expect(sales.document.querySelector('#product option[selected]')!.getAttribute('value')).toBe(productId);
+});
+
 it('lists sales newest first, filtered by date, order, product, customer and status', async () => {
   const { funds, visitor, home } = await newMerchant();
   const [orderId, productId] = [randomUUID(), randomUUID()];

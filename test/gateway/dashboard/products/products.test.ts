@@ -114,7 +114,11 @@ it('shows a product with its prices and offers, read-only', async () => {
   ]) {
     expect(text).toContain(said);
   }
-  expect(document.querySelectorAll('main form, main img, main a:not(.breadcrumbs a)')).toEqual([]);
+  const links = document
+    .querySelectorAll('main a:not(.breadcrumbs a)')
+    .map((one) => one.getAttribute('href'));
+  expect(links).toEqual([`${list.replace('products', 'funds/sales')}?product=${productId}`]);
+  expect(document.querySelectorAll('main form, main img')).toHaveLength(0);
   expect(
     fixture.app.registered.filter(({ section, method }) => section === 'products' && method === 'POST'),
   ).toEqual([]);

@@ -335,6 +335,18 @@ it('shows a case that was decided or ended in the meantime as it is now, and who
   expect(await lateContest((id) => visitor.submit(`${list}/${id}`, '/approve'))).toContain(
     `${approved} you on`,
   );
+  const busy = async (id: string) => {
+    await visitor.submit(`${list}/${id}`, '/approve');
+    await sqlOf(
+      fixture.harness,
+      `insert into platform.audit_entry
+         (merchant_id, environment, id, caller, account_id, action, request, ip_address, request_id, occurred_at)
+       select $1, 'live', uuidv7(), 'dashboard', $2, 'other', '{}', '203.0.113.9', 'req_1', now()
+         from generate_series(1, 150)`,
+      [merchantId, colleague.accountId],
+    );
+  };
+  expect(await lateContest(busy)).toContain(`${approved} you on`);
   const viewer = await fixture.signIn({ [merchantId]: Role.VIEWER });
   const { id } = await open();
   await colleague.submit(`${list}/${id}`, '/approve');

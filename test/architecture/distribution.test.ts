@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { BlockReason, FundsService, RefundDebitState } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseScope, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { periodicTasksFor } from '../../services/periodic-tasks.ts';
 import { Database } from '../../services/platform/database/database.ts';
-import { createTestDatabase, startHarness, type TestHarness } from '../support/harness.ts';
+import { createTestDatabase, startHarness } from '../support/harness.ts';
 import { readMetrics } from '../support/scrape.ts';
 import { query } from '../support/sql.ts';
 import {
@@ -68,18 +68,12 @@ const ACROSS_MERCHANTS = {
   'RefundCaseService.ScanRefundCases': ['refunds.refund_case'],
 };
 
-let harness: TestHarness;
-let distributed: readonly string[];
-let statements: Set<string>;
-
-beforeAll(async () => {
-  distributed = await distributedTables();
-  statements = recordStatements();
-  harness = await startHarness();
-});
+const distributed = await distributedTables();
+const statements = recordStatements();
+const harness = await startHarness();
 afterAll(async () => {
   vi.restoreAllMocks();
-  await harness?.close();
+  await harness.close();
 });
 
 describe('distributed tables', () => {

@@ -1,9 +1,9 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { connectErrorOf, GrpcJsClient } from '../support/grpc-js-transport.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../support/harness.ts';
+import { newKey, newTenant, startHarness } from '../support/harness.ts';
 import { openSession } from '../support/sql.ts';
 
 interface Write {
@@ -11,15 +11,11 @@ interface Write {
   send(variant: number, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<unknown>;
 }
 
-let harness: TestHarness;
-let client: GrpcJsClient;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog' });
-  client = new GrpcJsClient(harness.baseUrl, harness.token);
-});
+const harness = await startHarness({ SERVICES: 'catalog' });
+const client = new GrpcJsClient(harness.baseUrl, harness.token);
 afterAll(async () => {
-  client?.[Symbol.dispose]();
-  await harness?.close();
+  client[Symbol.dispose]();
+  await harness.close();
 });
 
 /** A new write for a new merchant: the RPCs share one port, and rpc-transports.test.ts calls each with this client. */

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startHarness, type TestHarness } from '../support/harness.ts';
+import { afterAll, expect, test } from 'vitest';
+import { startHarness } from '../support/harness.ts';
 import { documentedGrants, grantProbe } from './grant-probe.ts';
 import { overTransport } from './over-transport.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 
-let harness: TestHarness;
-let documented: ReadonlyMap<string, string>;
-beforeAll(async () => {
-  documented = await documentedGrants();
-  harness = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
-});
-afterAll(() => harness?.close());
+const documented = await documentedGrants();
+const harness = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' });
+afterAll(() => harness.close());
 
 test.each(Object.entries(SCENARIOS))(
   'every RPC of %s succeeds in process with the documented grants, and is refused without one of them',

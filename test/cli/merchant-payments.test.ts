@@ -3,27 +3,23 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { type GatewayHarness, newMerchant, startGateways } from '../gateway/gateway-harness.ts';
+import { newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
-import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import { webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 
 /** The maximum number of unanswered deliveries, and a larger number. */
 const MOST_UNANSWERED = 50;
 const BURST = 70;
 
-let gateways: GatewayHarness;
-let webhooks: WebhooksFixture;
-beforeAll(async () => {
-  gateways = await startGateways();
-  webhooks = webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
-});
+const gateways = await startGateways();
+const webhooks = webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
 afterAll(() => gateways.close());
 
 interface Received {

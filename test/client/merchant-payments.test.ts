@@ -1,20 +1,12 @@
 import { inspect } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ApiError, MerchantPayments, type MerchantPaymentsOptions } from '../../client/index.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import {
-  type GatewayHarness,
-  newMerchant,
-  newWebhookUrl,
-  startGateways,
-} from '../gateway/gateway-harness.ts';
+import { newMerchant, newWebhookUrl, startGateways } from '../gateway/gateway-harness.ts';
 import { seedMerchant } from '../gateway/seed-merchant.ts';
 import { startLossyProxy } from '../support/lossy-proxy.ts';
 
-let gateways: GatewayHarness;
-beforeAll(async () => {
-  gateways = await startGateways();
-});
+const gateways = await startGateways();
 afterAll(() => gateways.close());
 
 /** A merchant with data in the sandbox, and their client. */

@@ -44,20 +44,13 @@ function snippets(): [name: string, code: string][] {
   );
 }
 
-let shop: string;
-let files: string[];
-beforeAll(async () => {
-  shop = mkdtempSync(join(tmpdir(), 'shop-'));
-  cpSync(new URL('shop', import.meta.url), shop, { recursive: true });
-  writeFileSync(
-    join(shop, 'package.json'),
-    JSON.stringify({ type: 'module', dependencies: { [NAME]: '*' } }),
-  );
-  for (const [name, snippet] of snippets()) writeFileSync(join(shop, name), `${SET_BY_READERS}\n${snippet}`);
-  files = await installPacked('client', NAME, shop);
-  // Its types are checked too; snippets compile, and what must not compile does not.
-  await run(process.execPath, [TYPESCRIPT, '--project', '.'], { cwd: shop });
-});
+const shop = mkdtempSync(join(tmpdir(), 'shop-'));
+cpSync(new URL('shop', import.meta.url), shop, { recursive: true });
+writeFileSync(join(shop, 'package.json'), JSON.stringify({ type: 'module', dependencies: { [NAME]: '*' } }));
+for (const [name, snippet] of snippets()) writeFileSync(join(shop, name), `${SET_BY_READERS}\n${snippet}`);
+const files = await installPacked('client', NAME, shop);
+// Its types are checked too; snippets compile, and what must not compile does not.
+await run(process.execPath, [TYPESCRIPT, '--project', '.'], { cwd: shop });
 afterAll(() => rmSync(shop, { recursive: true }));
 
 it('contains only compiled code with types', () => {

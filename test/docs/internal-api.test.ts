@@ -3,27 +3,23 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { makeFolder } from '../local/temporary-data-folder.ts';
 import { GO_ENVIRONMENT } from '../support/go-environment.ts';
-import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
+import { newTenant, startHarness } from '../support/harness.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = readFileSync(join(ROOT, 'docs/internal-api.md'), 'utf8');
 /** Go compiles gRPC for the client, when nothing is in its cache. */
 const BUILD_MS = 600_000;
 
-let harness: TestHarness;
-let folder: ReturnType<typeof makeFolder>;
 /** A folder that looks like the root of this repository while `npm start` is running. */
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,catalog,webhooks' });
-  folder = makeFolder();
-  symlinkSync(join(ROOT, 'proto'), join(folder.path, 'proto'));
-  mkdirSync(join(folder.path, '.data'));
-  const demo = { grpc: { token: harness.token }, sandbox: { merchantId: newTenant().merchantId } };
-  writeFileSync(join(folder.path, '.data/demo.json'), JSON.stringify(demo));
-});
+const harness = await startHarness({ SERVICES: 'refunds,catalog,webhooks' });
+const folder = makeFolder();
+symlinkSync(join(ROOT, 'proto'), join(folder.path, 'proto'));
+mkdirSync(join(folder.path, '.data'));
+const demo = { grpc: { token: harness.token }, sandbox: { merchantId: newTenant().merchantId } };
+writeFileSync(join(folder.path, '.data/demo.json'), JSON.stringify(demo));
 afterAll(async () => {
   folder.remove();
   await harness.close();

@@ -1,26 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
 import { newKey } from '../support/harness.ts';
 import { openSession } from '../support/sql.ts';
-import { ALL_SCOPES, type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { ALL_SCOPES, newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { startOtherGateway } from './other-gateway.ts';
 
 const PATH = '/v1/refund-cases';
 const MERCHANT = randomUUID();
 
-let gateways: GatewayHarness;
-let live: number;
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_ADDRESS: '100000' });
-  live = gateways.ports.live;
-});
+const gateways = await startGateways({ RATE_LIMIT_ADDRESS: '100000' });
+const live = gateways.ports.live;
 afterAll(() => gateways.close());
 
 const apiKeys = () => createClient(ApiKeyService, gateways.harness.transports.inProcess);

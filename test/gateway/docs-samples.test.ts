@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { verifyWebhook } from '../../gateway/docs/verify-webhook/verify-webhook.ts';
 import { GO_ENVIRONMENT } from '../support/go-environment.ts';
 import { headersOf, signDeliveries } from './docs-samples/deliveries.ts';
@@ -16,10 +16,7 @@ const DRIVERS = new URL('docs-samples/', import.meta.url).pathname;
 const lacks = (program: string, versionFlag: string) => spawnSync(program, [versionFlag]).status !== 0;
 const isCi = process.env.CI !== undefined;
 
-let folder: string;
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'verify-webhook-'));
-});
+const folder = mkdtempSync(join(tmpdir(), 'verify-webhook-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Copies a sample and its driver into their own folder. */

@@ -1,18 +1,15 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
 const SCRIPT = '/docs/js/scalar.js';
 const CODES = Object.keys(PROBLEM_TYPES) as ProblemCode[];
 
-let gateways: GatewayHarness;
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
-});
+const gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
 afterAll(() => gateways.close());
 
 describe.each(['live', 'test'] as const)('on the %s listener', (environment) => {

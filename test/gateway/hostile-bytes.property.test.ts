@@ -1,23 +1,18 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, exchange, expectProblem } from './http-call.ts';
 
 const CONNECTIONS_AT_ONCE = 25;
 
-let gateways: GatewayHarness;
-let live: number;
-let key: string;
-beforeAll(async () => {
-  gateways = await startGateways({
-    RATE_LIMIT_LIVE: '100000',
-    RATE_LIMIT_ADDRESS: '100000',
-    HTTP_REQUEST_TIMEOUT: '200ms',
-  });
-  live = gateways.ports.live;
-  key = (await newMerchant(gateways)).keys.live;
+const gateways = await startGateways({
+  RATE_LIMIT_LIVE: '100000',
+  RATE_LIMIT_ADDRESS: '100000',
+  HTTP_REQUEST_TIMEOUT: '200ms',
 });
+const live = gateways.ports.live;
+const key = (await newMerchant(gateways)).keys.live;
 afterAll(() => gateways.close());
 
 /** Stands for the key, which is not known yet. */

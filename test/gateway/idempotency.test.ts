@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { sqlOf } from '../support/sql.ts';
-import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
+import { newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { startOtherGateway } from './other-gateway.ts';
 
@@ -13,14 +13,9 @@ const PATH = '/v1/webhook-subscriptions';
 const EVENTS = ['refund.requested.v1', 'payment.succeeded.v1'];
 const MANY = 50;
 
-let gateways: GatewayHarness;
-let other: Awaited<ReturnType<typeof startOtherGateway>>;
-let ports: { live: number; test: number; other: number };
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000' });
-  other = await startOtherGateway(gateways.harness);
-  ports = { ...gateways.ports, other: other.port };
-});
+const gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000' });
+const other = await startOtherGateway(gateways.harness);
+const ports = { ...gateways.ports, other: other.port };
 afterAll(async () => {
   await other.close();
   await gateways.close();

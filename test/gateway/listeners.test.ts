@@ -1,19 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import { webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
 import { newWrite } from '../support/harness.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 
-let gateways: GatewayHarness;
-let webhooks: WebhooksFixture;
-beforeAll(async () => {
-  gateways = await startGateways();
-  webhooks = webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
-});
+const gateways = await startGateways();
+const webhooks = webhooksFixture(gateways.harness, gateways.harness.transports.inProcess);
 afterAll(() => gateways.close());
 
 const LISTENERS = '/cli/v1/listeners';

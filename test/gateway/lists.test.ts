@@ -16,22 +16,19 @@ import {
   maxLimitOf,
   walk,
 } from '../support/list-walk.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
 const WEBHOOKS = '/v1/webhook-subscriptions';
 const MAX = 9_007_199_254_740_991n;
 
-let gateways: GatewayHarness;
-beforeAll(async () => {
-  gateways = await startGateways({
-    ...LIST_SETTINGS,
-    REFUND_VOLUME_LIMIT_24H: MAX.toString(),
-    RATE_LIMIT_LIVE: '100000',
-    RATE_LIMIT_SANDBOX: '100000',
-    SERVICES: 'refunds,catalog,funds,advances,api-keys,webhooks',
-  });
+const gateways = await startGateways({
+  ...LIST_SETTINGS,
+  REFUND_VOLUME_LIMIT_24H: MAX.toString(),
+  RATE_LIMIT_LIVE: '100000',
+  RATE_LIMIT_SANDBOX: '100000',
+  SERVICES: 'refunds,catalog,funds,advances,api-keys,webhooks',
 });
 afterAll(() => gateways.close());
 

@@ -1,33 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { newKey } from '../support/harness.ts';
-import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
+import { newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
-let gateways: GatewayHarness;
 let statements: string[] = [];
-/** The requesting merchant, and the owner of the requested records. */
-let requester: Shop;
-let victim: Shop;
-beforeAll(async () => {
-  const limits = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000', RATE_LIMIT_ADDRESS: '100000' };
-  gateways = await startGateways(limits, undefined, (sql) => statements.push(sql));
-  [requester, victim] = [await newShop(), await newShop()];
-  // The keys' last uses are recorded now, and not again for a minute.
-  for (const { ask } of [requester, victim])
-    await Promise.all([ask(SUBSCRIPTIONS), ask(SUBSCRIPTIONS, {}, 'test')]);
-  await settled();
-});
-afterAll(() => gateways.close());
-
-type Shop = Awaited<ReturnType<typeof newShop>>;
 
 async function newShop() {
   const { merchantId, keys } = await newMerchant(gateways);
@@ -84,6 +68,17 @@ const shapeOf = (sql: string) =>
 
 /** Waits for what follows a response, such as recording the key's last use. */
 const settled = () => new Promise((resolve) => setTimeout(resolve, 250));
+
+const limits = { RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000', RATE_LIMIT_ADDRESS: '100000' };
+const gateways = await startGateways(limits, undefined, (sql) => statements.push(sql));
+afterAll(() => gateways.close());
+
+/** The requesting merchant, and the owner of the requested records. */
+const [requester, victim] = [await newShop(), await newShop()];
+// The keys' last uses are recorded now, and not again for a minute.
+for (const { ask } of [requester, victim])
+  await Promise.all([ask(SUBSCRIPTIONS), ask(SUBSCRIPTIONS, {}, 'test')]);
+await settled();
 
 describe('a key', () => {
   const apiKeys = () => createClient(ApiKeyService, gateways.harness.transports.inProcess);

@@ -1,26 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { AMBIGUOUS_BODIES } from '../support/ambiguous-bodies.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call, exchange, expectOwnHeaders, expectProblem, sendRaw } from './http-call.ts';
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
-let gateways: GatewayHarness;
-let key: string;
-let live: number;
-beforeAll(async () => {
-  gateways = await startGateways({
-    RATE_LIMIT_LIVE: '100000',
-    RATE_LIMIT_ADDRESS: '100000',
-    HTTP_REQUEST_TIMEOUT: '1s',
-  });
-  key = (await newMerchant(gateways)).keys.live;
-  live = gateways.ports.live;
+const gateways = await startGateways({
+  RATE_LIMIT_LIVE: '100000',
+  RATE_LIMIT_ADDRESS: '100000',
+  HTTP_REQUEST_TIMEOUT: '1s',
 });
+const key = (await newMerchant(gateways)).keys.live;
+const live = gateways.ports.live;
 afterAll(() => gateways.close());
 
 const uuid = randomUUID();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { findFreePort } from '../../local/ports.ts';
@@ -15,17 +15,14 @@ import { startLossyProxy } from '../support/lossy-proxy.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { query } from '../support/sql.ts';
 import { databaseNamed } from '../support/template-database.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
 const PATH = '/v1/refund-cases';
 const LIMITS = { RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '4', RATE_LIMIT_ADDRESS: '6' };
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await startGateways({ ...LIMITS, SERVICES: 'refunds,api-keys' });
-});
+const harness = await startGateways({ ...LIMITS, SERVICES: 'refunds,api-keys' });
 afterAll(() => harness.close());
 
 /** Another gateway on the services of the harness, with a store; its log lines from `warn` or `info` on. */

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rateLimitAddress } from '../../gateway/rate-limits/client-address.ts';
 import { RateLimit } from '../../gateway/rate-limits/rate-limit.ts';
 import { RateLimitStore } from '../../gateway/rate-limits/rate-limit-store.ts';
@@ -13,19 +13,16 @@ import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { rpcDuration } from '../../services/platform/process/telemetry.ts';
 import { query } from '../support/sql.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 
 const PATH = '/v1/refund-cases';
 
-let gateways: GatewayHarness;
-beforeAll(async () => {
-  gateways = await startGateways({
-    RATE_LIMIT_LIVE: '10',
-    RATE_LIMIT_SANDBOX: '3',
-    RATE_LIMIT_ADDRESS: '5',
-    TRUSTED_PROXIES: '127.0.0.0/8',
-  });
+const gateways = await startGateways({
+  RATE_LIMIT_LIVE: '10',
+  RATE_LIMIT_SANDBOX: '3',
+  RATE_LIMIT_ADDRESS: '5',
+  TRUSTED_PROXIES: '127.0.0.0/8',
 });
 afterAll(() => gateways.close());
 

@@ -1,21 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { type Call, call, expectProblem } from './http-call.ts';
 
 /** What neither error-table.test.ts provokes nor documented-parameters.test.ts tries at every operation. */
 
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 
-let gateways: GatewayHarness;
-let key: string;
-let live: number;
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' });
-  key = (await newMerchant(gateways)).keys.live;
-  live = gateways.ports.live;
-});
+const gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' });
+const key = (await newMerchant(gateways)).keys.live;
+const live = gateways.ports.live;
 afterAll(() => gateways.close());
 
 type Row = [what: string, code: ProblemCode, path: string, detail: string | RegExp, call?: Call];

@@ -1,5 +1,5 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { AdvanceRequestStatus, AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import {
   PaymentMethod,
@@ -24,7 +24,7 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 
 /** Every member is present in one message and every one that may be missing is missing in the other. */
@@ -232,93 +232,88 @@ const bareRequestJson = {
   requestedAt: AT,
 };
 
-let gateways: GatewayHarness;
-let key: string;
 let full = false;
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_LIVE: '1000', SERVICES: 'api-keys' }, (router) => {
-    const nextPageToken = () => (full ? 'next' : '');
-    router.service(RefundCaseService, {
-      listRefundCases: () => ({
-        refundCases: full ? [fullCase, emptyInside] : [bareCase],
-        nextPageToken: nextPageToken(),
-      }),
-    });
-    router.service(ProductService, { getProduct: () => ({ product: full ? fullProduct : bareProduct }) });
-    router.service(FundsService, {
-      listFundsReleases: () => ({
-        releases: [
-          {
-            date: '2026-11-21',
-            status: FundsReleaseStatus.BLOCKED,
-            originalAmountMinor: MAX,
-            salesCount: 2,
-            grossAllocatedAmountMinor: MAX,
-            feesAllocatedAmountMinor: 1n,
-            deductionsAmountMinor: 2n,
-
-            advancedAmountMinor: 3n,
-            blockedAmountMinor: 4n,
-            releasedAmountMinor: 5n,
-            scheduledAmountMinor: 6n,
-            blockedReasons: full ? [BlockReason.HOLD_OR_DISPUTE, BlockReason.COMPLIANCE_HOLD] : [],
-          },
-        ],
-        nextPageToken: nextPageToken(),
-        timezone: 'America/Sao_Paulo',
-      }),
-      getReleaseCalendar: () => ({
-        days: [
-          {
-            date: '2026-11-21',
-            releasedAmountMinor: MAX,
-            scheduledAmountMinor: 1n,
-            advancedAmountMinor: 2n,
-            deductionsAmountMinor: 3n,
-            salesCount: 4,
-            hasBlockedFunds: full,
-          },
-        ],
-        month: '2026-11',
-        timezone: 'America/Sao_Paulo',
-      }),
-    });
-    router.service(AdvanceService, {
-      listAdvanceRequests: () => ({
-        advanceRequests: [
-          full
-            ? {
-                ...bareRequest,
-                status: AdvanceRequestStatus.SETTLED,
-                reviewedAt: at,
-                reviewReason: '',
-                releasedAt: at,
-              }
-            : bareRequest,
-        ],
-        nextPageToken: nextPageToken(),
-      }),
-    });
-    router.service(WebhookSubscriptionService, {
-      listWebhookSubscriptions: () => ({
-        subscriptions: [
-          {
-            id: ID(1),
-            merchantId: ID(2),
-            environment: Environment.TEST,
-            url: 'https://a/',
-            createdAt: at,
-            eventTypes: ['refund.requested.v1'],
-            state: WebhookSubscriptionState.ERROR,
-            error: { cause: SubscriptionErrorCause.DELIVERY_EXHAUSTED, attempts: 4, since: at },
-            disabledAt: at,
-          },
-        ],
-        nextPageToken: nextPageToken(),
-      }),
-    });
+const gateways = await startGateways({ RATE_LIMIT_LIVE: '1000', SERVICES: 'api-keys' }, (router) => {
+  const nextPageToken = () => (full ? 'next' : '');
+  router.service(RefundCaseService, {
+    listRefundCases: () => ({
+      refundCases: full ? [fullCase, emptyInside] : [bareCase],
+      nextPageToken: nextPageToken(),
+    }),
   });
-  key = (await newMerchant(gateways)).keys.live;
+  router.service(ProductService, { getProduct: () => ({ product: full ? fullProduct : bareProduct }) });
+  router.service(FundsService, {
+    listFundsReleases: () => ({
+      releases: [
+        {
+          date: '2026-11-21',
+          status: FundsReleaseStatus.BLOCKED,
+          originalAmountMinor: MAX,
+          salesCount: 2,
+          grossAllocatedAmountMinor: MAX,
+          feesAllocatedAmountMinor: 1n,
+          deductionsAmountMinor: 2n,
+
+          advancedAmountMinor: 3n,
+          blockedAmountMinor: 4n,
+          releasedAmountMinor: 5n,
+          scheduledAmountMinor: 6n,
+          blockedReasons: full ? [BlockReason.HOLD_OR_DISPUTE, BlockReason.COMPLIANCE_HOLD] : [],
+        },
+      ],
+      nextPageToken: nextPageToken(),
+      timezone: 'America/Sao_Paulo',
+    }),
+    getReleaseCalendar: () => ({
+      days: [
+        {
+          date: '2026-11-21',
+          releasedAmountMinor: MAX,
+          scheduledAmountMinor: 1n,
+          advancedAmountMinor: 2n,
+          deductionsAmountMinor: 3n,
+          salesCount: 4,
+          hasBlockedFunds: full,
+        },
+      ],
+      month: '2026-11',
+      timezone: 'America/Sao_Paulo',
+    }),
+  });
+  router.service(AdvanceService, {
+    listAdvanceRequests: () => ({
+      advanceRequests: [
+        full
+          ? {
+              ...bareRequest,
+              status: AdvanceRequestStatus.SETTLED,
+              reviewedAt: at,
+              reviewReason: '',
+              releasedAt: at,
+            }
+          : bareRequest,
+      ],
+      nextPageToken: nextPageToken(),
+    }),
+  });
+  router.service(WebhookSubscriptionService, {
+    listWebhookSubscriptions: () => ({
+      subscriptions: [
+        {
+          id: ID(1),
+          merchantId: ID(2),
+          environment: Environment.TEST,
+          url: 'https://a/',
+          createdAt: at,
+          eventTypes: ['refund.requested.v1'],
+          state: WebhookSubscriptionState.ERROR,
+          error: { cause: SubscriptionErrorCause.DELIVERY_EXHAUSTED, attempts: 4, since: at },
+          disabledAt: at,
+        },
+      ],
+      nextPageToken: nextPageToken(),
+    }),
+  });
 });
 afterAll(() => gateways.close());
 
@@ -351,6 +346,8 @@ const subscription = {
   state: 'ERROR',
 };
 const timezone = 'America/Sao_Paulo';
+
+const key = (await newMerchant(gateways)).keys.live;
 const end = { hasMore: false, nextCursor: null };
 const more = { hasMore: true, nextCursor: 'next' };
 

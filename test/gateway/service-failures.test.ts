@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
@@ -11,23 +11,19 @@ import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { testConfig } from '../support/harness.ts';
 import { scrape } from '../support/scrape.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
 import { listenOnFreePort } from './listen.ts';
 
-let gateways: GatewayHarness;
-let key: string;
 let failure: () => unknown;
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', SERVICES: 'api-keys' }, (router) => {
-    router.service(ProductService, {
-      getProduct: async () => {
-        throw failure();
-      },
-    });
+const gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', SERVICES: 'api-keys' }, (router) => {
+  router.service(ProductService, {
+    getProduct: async () => {
+      throw failure();
+    },
   });
-  key = (await newMerchant(gateways)).keys.live;
 });
+const key = (await newMerchant(gateways)).keys.live;
 afterAll(() => gateways.close());
 
 const ask = (thrown: () => unknown) => {

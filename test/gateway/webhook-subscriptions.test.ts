@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { type GatewayHarness, newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
+import { newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
 const PATH = '/v1/webhook-subscriptions';
 const EVENTS = ['refund.requested.v1', 'payment.succeeded.v1'];
 
-let gateways: GatewayHarness;
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000' });
-});
+const gateways = await startGateways({ RATE_LIMIT_LIVE: '100000' });
 afterAll(() => gateways.close());
 
 async function newShop() {

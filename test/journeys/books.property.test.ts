@@ -2,7 +2,7 @@ import { env } from 'node:process';
 import { type Timestamp, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import {
   type AdvanceRequest,
   AdvanceRequestStatus,
@@ -22,16 +22,13 @@ import {
 import { addDays } from '../../services/platform/civil-date.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
 import { allItems } from '../../services/platform/rpc/pages-of.ts';
-import { newTenant, startHarness, type TestHarness } from '../support/harness.ts';
+import { newTenant, startHarness } from '../support/harness.ts';
 import { propertyRuns } from '../support/property-runs.ts';
 import { AREAS, COMMANDS, KEYLESS } from './books-commands.ts';
 import { Account, CommandBuilder, clientsOf, type Draw } from './command-builder.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  const limits = { REFUND_FREQUENCY_LIMIT_24H: '8', REFUND_VOLUME_LIMIT_24H: '15000' };
-  harness = await startHarness({ SERVICES: 'refunds,funds,advances,catalog', ...limits });
-});
+const limits = { REFUND_FREQUENCY_LIMIT_24H: '8', REFUND_VOLUME_LIMIT_24H: '15000' };
+const harness = await startHarness({ SERVICES: 'refunds,funds,advances,catalog', ...limits });
 afterAll(() => harness.close());
 
 const SEQUENCES = 8;

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newWrite, startHarness, type TestHarness } from '../support/harness.ts';
+import { newWrite, startHarness } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
@@ -15,12 +15,9 @@ import { SandboxMerchant } from './sandbox-merchant.ts';
 const { PENDING, ACTIVE } = WebhookSubscriptionState;
 
 /** Without a worker: first attempts do not need Temporal. */
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness(loopbackSettings());
-  harness.services.startWebhookLanes();
-});
-afterAll(() => harness?.close());
+const harness = await startHarness(loopbackSettings());
+harness.services.startWebhookLanes();
+afterAll(() => harness.close());
 
 const subscribe = (receiver: Receiver, eventTypes?: string[]) =>
   SandboxMerchant.subscribe(harness.transports.grpc, receiver, '/hook', eventTypes);

@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { LaneOwners } from './lane-owners.ts';
 
 /** Until a signal takes effect. */
 const SIGNAL_MS = 100;
 
-let owners: LaneOwners;
-beforeAll(async () => {
-  owners = await LaneOwners.start();
-});
-afterAll(() => owners?.[Symbol.asyncDispose]());
+const owners = await LaneOwners.start();
+afterAll(() => owners[Symbol.asyncDispose]());
 
 it('a process that sends webhooks takes over from one that is killed within five seconds, and repeats only attempts in flight', async () => {
   const publishing = owners.publish();

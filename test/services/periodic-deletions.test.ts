@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { expiredQuotes } from '../../services/advances/expired-quotes.ts';
-import type { Database } from '../../services/platform/database/database.ts';
 import type { PeriodicTask } from '../../services/platform/process/periodic-tasks.ts';
 import { oldDeliveryRecords } from '../../services/webhooks/dispatch/delivery-records.ts';
 import { unusedSequences } from '../../services/webhooks/events/unused-sequences.ts';
@@ -11,21 +10,16 @@ import {
   formerLaneOwners,
   oldEndpointSlots,
 } from '../../services/webhooks/old-rows.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../support/harness.ts';
 import { openDatabase } from '../support/open-database.ts';
-import { type WebhooksFixture, webhooksFixture } from './webhooks/webhooks-fixture.ts';
+import { webhooksFixture } from './webhooks/webhooks-fixture.ts';
 
-let harness: TestHarness;
-let database: Database;
-let fixture: WebhooksFixture;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks,advances,funds' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  database = await openDatabase(harness.databaseUrl);
-});
+const harness = await startHarness({ SERVICES: 'webhooks,advances,funds' });
+const fixture = webhooksFixture(harness, harness.transports.inProcess);
+const database = await openDatabase(harness.databaseUrl);
 afterAll(async () => {
-  await database?.close();
-  await harness?.close();
+  await database.close();
+  await harness.close();
 });
 
 const sql = <Row extends object>(text: string, values?: unknown[]) => fixture.sql<Row>(text, values);

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createTestDatabase } from '../../support/harness.ts';
-import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
+import { startDashboardFixture } from './dashboard-fixture.ts';
 
 const LIMIT = 5;
 
-let fixture: DashboardFixture;
-beforeAll(async () => {
-  fixture = await startDashboardFixture({
-    RATE_LIMIT_ADDRESS: String(LIMIT),
-    TRUSTED_PROXIES: '127.0.0.0/8',
-  });
+const fixture = await startDashboardFixture({
+  RATE_LIMIT_ADDRESS: String(LIMIT),
+  TRUSTED_PROXIES: '127.0.0.0/8',
 });
 afterAll(() => fixture.close());
 

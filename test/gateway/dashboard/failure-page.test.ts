@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { parse } from 'node-html-parser';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createDashboard } from '../../../gateway/dashboard/dashboard.ts';
 import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { newKey, testConfig } from '../../support/harness.ts';
 import { scrape } from '../../support/scrape.ts';
-import { type SharedDashboard, sharedDashboard } from './dashboard-fixture.ts';
+import { sharedDashboard } from './dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /** The links on the page that explains a failure. */
 async function linksFor(referer: string): Promise<(string | undefined)[]> {

@@ -1,12 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { beforeAll, expect, test } from 'vitest';
-import { type SharedDashboard, sharedDashboard } from './dashboard-fixture.ts';
+import { expect, test } from 'vitest';
+import { sharedDashboard } from './dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /** Sends bytes that no library would send. */
 async function send(bytes: string): Promise<Socket> {

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { glob, readFile } from 'node:fs/promises';
 import { parse } from 'node-html-parser';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type SeenPage, type SharedDashboard, sharedDashboard, type Visitor } from './dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard, type Visitor } from './dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 async function member(role = Role.ADMIN) {
   const merchant = randomUUID();

@@ -2,18 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { csrfTokenOf } from '../../../gateway/dashboard/session/session-cookie.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey, newWrite } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from './dashboard-fixture.ts';
+import { sharedDashboard, type Visitor } from './dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const accounts = () => createClient(AccountService, fixture.transport);
 

@@ -2,30 +2,22 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Webhook } from 'standardwebhooks';
 import { Agent, fetch } from 'undici';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createAuthority, issueCertificate } from '../../../local/certificates.ts';
 import { loadDemoCertificate } from '../../../local/demo/demo-certificate.ts';
-import {
-  type DemoReceiver,
-  type ReceivedDelivery,
-  startDemoReceiver,
-} from '../../../local/demo/demo-receiver.ts';
+import { type ReceivedDelivery, startDemoReceiver } from '../../../local/demo/demo-receiver.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const data = temporaryDataFolder();
 const reported: ReceivedDelivery[] = [];
-let receiver: DemoReceiver;
-let dispatcher: Agent;
 
-beforeAll(async () => {
-  receiver = await startDemoReceiver({
-    folder: data.folder,
-    port: 0,
-    onDelivery: (delivery) => reported.push(delivery),
-  });
-  dispatcher = new Agent({ connect: { ca: readFileSync(receiver.caFile, 'utf8') } });
+const receiver = await startDemoReceiver({
+  folder: data.folder,
+  port: 0,
+  onDelivery: (delivery) => reported.push(delivery),
 });
+const dispatcher = new Agent({ connect: { ca: readFileSync(receiver.caFile, 'utf8') } });
 
 afterAll(async () => {
   await receiver.stop();

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { DEMO_PEOPLE } from '../../../local/oidc/demo-people.ts';
-import { type OidcProvider, startOidcProvider } from '../../../local/oidc/openid-provider.ts';
-import { loadProviderSecrets, type ProviderSecrets } from '../../../local/oidc/provider-secrets.ts';
+import { startOidcProvider } from '../../../local/oidc/openid-provider.ts';
+import { loadProviderSecrets } from '../../../local/oidc/provider-secrets.ts';
 import { CookieBrowser, type OpenedPage } from '../../gateway/dashboard/sign-in/cookie-browser.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
@@ -12,22 +12,17 @@ const REDIRECT = `${DASHBOARD}/sign-in/callback`;
 const VERIFIER = 'v'.repeat(43);
 const [ANA] = DEMO_PEOPLE;
 
-let data: ReturnType<typeof temporaryDataFolder>;
-let secrets: ProviderSecrets;
-let provider: OidcProvider;
-beforeAll(async () => {
-  data = temporaryDataFolder();
-  secrets = loadProviderSecrets(data.folder, DEMO_PEOPLE);
-  provider = await startOidcProvider({
-    folder: data.folder,
-    secrets,
-    people: DEMO_PEOPLE,
-    port: 0,
-    dashboardUrl: DASHBOARD,
-    clientId: 'dashboard',
-    clientSecret: secrets.clientSecret,
-    redirectUri: REDIRECT,
-  });
+const data = temporaryDataFolder();
+const secrets = loadProviderSecrets(data.folder, DEMO_PEOPLE);
+const provider = await startOidcProvider({
+  folder: data.folder,
+  secrets,
+  people: DEMO_PEOPLE,
+  port: 0,
+  dashboardUrl: DASHBOARD,
+  clientId: 'dashboard',
+  clientSecret: secrets.clientSecret,
+  redirectUri: REDIRECT,
 });
 afterAll(async () => {
   await provider.stop();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, expect, test, vi } from 'vitest';
 import { DataFolder } from '../../../local/data-folder.ts';
 import { assertPortsFree, findFreePort } from '../../../local/ports.ts';
 import { startPostgres } from '../../../local/postgres/postgres-server.ts';
@@ -12,14 +12,9 @@ import { makeFolder } from '../temporary-data-folder.ts';
 import { killAndWait, type OtherStart, type OtherStartOptions, startInOtherProcess } from './other-start.ts';
 
 /** One data folder for all tests, so that its database cluster is created once. */
-let path: string;
-let removeFolder: () => void;
-let started: OtherStart[];
+const { path, remove: removeFolder } = makeFolder();
+const started: OtherStart[] = [];
 
-beforeAll(() => {
-  ({ path, remove: removeFolder } = makeFolder());
-  started = [];
-});
 afterEach(async () => {
   for (const { process } of started.splice(0)) {
     if (process.exitCode === null && process.signalCode === null) {
@@ -31,7 +26,7 @@ afterEach(async () => {
   await stopOrphans(folder, () => undefined);
   folder.close();
 });
-afterAll(() => removeFolder());
+afterAll(removeFolder);
 
 async function start(options: OtherStartOptions): Promise<OtherStart & { readonly url: string }> {
   const other = await startInOtherProcess(path, options);

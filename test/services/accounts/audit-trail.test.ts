@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { REQUEST_ID_HEADER } from '../../../services/platform/rpc/call-context.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, PERSON_ADDRESS, signInRequest } from './accounts-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'accounts,webhooks' });
-});
+const harness = await startHarness({ SERVICES: 'accounts,webhooks' });
 afterAll(() => harness.close());
 
 const headersOf = ({ accountId, headers }: { accountId: string; headers: Record<string, string> }) => ({

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness } from '../../support/harness.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'accounts' });
-});
+const harness = await startHarness({ SERVICES: 'accounts' });
 afterAll(() => harness.close());
 
 const fixture = () => accountsFixture(harness.transports.connect);

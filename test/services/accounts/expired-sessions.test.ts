@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { expiredSessions } from '../../../services/accounts/sessions/expired-sessions.ts';
-import type { Database } from '../../../services/platform/database/database.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { openDatabase } from '../../support/open-database.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 
-let harness: TestHarness;
-let database: Database;
 const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'accounts' });
-  database = await openDatabase(harness.databaseUrl, { onStatement: (sql) => statements.push(sql) });
-});
+const harness = await startHarness({ SERVICES: 'accounts' });
+const database = await openDatabase(harness.databaseUrl, { onStatement: (sql) => statements.push(sql) });
 afterAll(async () => {
   await database.close();
   await harness.close();

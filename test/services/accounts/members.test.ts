@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
@@ -15,10 +15,7 @@ const NO_INVITATION = [Code.NotFound, 'INVITATION_NOT_FOUND'] as const;
 const NO_MEMBER = [Code.NotFound, 'MEMBER_NOT_FOUND'] as const;
 const IS_MEMBER = [Code.AlreadyExists, 'MEMBER_ALREADY_EXISTS'] as const;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'accounts' });
-});
+const harness = await startHarness({ SERVICES: 'accounts' });
 afterAll(() => harness.close());
 
 const expire = (id: string) =>

@@ -2,22 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, newPerson, newTokenSha256, signInRequest } from './accounts-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-let harness: TestHarness;
 let statements: string[] = [];
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'accounts', SIGN_IN_LIMIT_ACCOUNT: '20' }, (sql) =>
-    statements.push(sql),
-  );
-});
+const harness = await startHarness({ SERVICES: 'accounts', SIGN_IN_LIMIT_ACCOUNT: '20' }, (sql) =>
+  statements.push(sql),
+);
 afterAll(() => harness.close());
 
 /** Moves the start or last use of a session into the past. */

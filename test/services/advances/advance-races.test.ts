@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequestContract from '../../../services/contracts/advances/advance-request.contract.ts';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { verifyFunds } from '../funds/verification/verify-funds.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds,advances' });
-});
+const harness = await startHarness({ SERVICES: 'funds,advances' });
 afterAll(() => harness.close());
 afterEach(() => verifyFunds(harness));
 

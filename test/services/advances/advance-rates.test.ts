@@ -1,15 +1,12 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds,advances', ADVANCE_MONTHLY_RATE_BPS: '300' });
-});
+const harness = await startHarness({ SERVICES: 'funds,advances', ADVANCE_MONTHLY_RATE_BPS: '300' });
 afterAll(() => harness.close());
 
 describe("a merchant's rate", () => {

@@ -1,16 +1,13 @@
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { AdvanceRequestStatus } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { verifyFunds } from '../funds/verification/verify-funds.ts';
 import { advancesCaller } from './advances-caller.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds,advances' });
-});
+const harness = await startHarness({ SERVICES: 'funds,advances' });
 afterAll(async () => {
   await verifyFunds(harness);
   await harness.close();

@@ -1,20 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import * as advanceRequest from '../../../services/contracts/advances/advance-request.contract.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newWrite, startHarness } from '../../support/harness.ts';
 import { openSession, sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { verifyFunds } from '../funds/verification/verify-funds.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds,advances' });
-});
+const harness = await startHarness({ SERVICES: 'funds,advances' });
 afterAll(() => harness.close());
 afterEach(() => verifyFunds(harness));
 

@@ -1,15 +1,12 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { payoutsOf } from './provider-queue.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds,advances' });
-});
+const harness = await startHarness({ SERVICES: 'funds,advances' });
 afterAll(() => harness.close());
 
 /** Reads the gauges of an environment. */

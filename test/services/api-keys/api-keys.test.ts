@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient, type Transport } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   ApiKeyScope,
   ApiKeyService,
@@ -11,15 +11,12 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness, testConfig } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, testConfig } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 
 const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'api-keys', API_KEY_PEPPERS: pepper(1) });
-});
+const harness = await startHarness({ SERVICES: 'api-keys', API_KEY_PEPPERS: pepper(1) });
 afterAll(() => harness.close());
 
 const clientOver = (transport: Transport) => createClient(ApiKeyService, transport);

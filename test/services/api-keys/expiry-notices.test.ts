@@ -1,25 +1,20 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expiringKeyNotices, replacedKeyNotices } from '../../../services/api-keys/expiry-notices.ts';
-import type { Database } from '../../../services/platform/database/database.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 import { openDatabase } from '../../support/open-database.ts';
 import { query } from '../../support/sql.ts';
 
 const DAY_MS = 86_400_000;
 
-let harness: TestHarness;
-let database: Database;
-beforeAll(async () => {
-  harness = await startHarness();
-  database = await openDatabase(harness.databaseUrl);
-});
+const harness = await startHarness();
+const database = await openDatabase(harness.databaseUrl);
 afterAll(async () => {
-  await database?.close();
-  await harness?.close();
+  await database.close();
+  await harness.close();
 });
 
 /** A key that expires in some days, and its notices as time passes. */

@@ -1,20 +1,17 @@
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   PriceInterval,
   PriceType,
   ProductStatus,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { catalogMerchant } from './catalog-merchant.ts';
 
-let harness: TestHarness;
 const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog' }, (sql) => statements.push(sql));
-});
+const harness = await startHarness({ SERVICES: 'catalog' }, (sql) => statements.push(sql));
 afterAll(() => harness.close());
 const newMerchant = () => catalogMerchant(harness.transports.inProcess);
 

@@ -1,5 +1,5 @@
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   PaymentMethod,
   PriceInterval,
@@ -9,12 +9,9 @@ import {
   ProductType,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog' });
-});
+const harness = await startHarness({ SERVICES: 'catalog' });
 afterAll(() => harness.close());
 
 describe('ProductService', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { AccountWrites } from '../../../services/funds/account-writes.ts';
 import { Database } from '../../../services/platform/database/database.ts';
 import { OutboxSignal } from '../../../services/platform/outbox/outbox-signal.ts';
@@ -10,7 +10,7 @@ import { backgroundContext } from '../../../services/platform/rpc/call-context.t
 import { tenantOf } from '../../../services/platform/tenant.ts';
 import { Writes } from '../../../services/platform/writes/writes.ts';
 import { openLink } from '../../reconciliation/faulty-link.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { median } from '../../support/quantile.ts';
 import { lockWaits, openSession } from '../../support/sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
@@ -22,13 +22,9 @@ const LOCKED_MS = 3_000;
 /** A second on a machine that does nothing else; a call that does not queue waits for a lock for 15. */
 const SOON_MS = 5_000;
 
-let harness: TestHarness;
-let other: TestHarness;
-beforeAll(async () => {
-  const settings = { SERVICES: 'funds', DATABASE_POOL_SIZE: String(POOL_SIZE) };
-  harness = await startHarness(settings);
-  other = await startHarness(settings, undefined, harness.databaseUrl);
-});
+const settings = { SERVICES: 'funds', DATABASE_POOL_SIZE: String(POOL_SIZE) };
+const harness = await startHarness(settings);
+const other = await startHarness(settings, undefined, harness.databaseUrl);
 afterAll(() => Promise.all([harness.close(), other.close()]));
 
 let funds: FundsCaller;

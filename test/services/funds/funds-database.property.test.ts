@@ -1,16 +1,13 @@
 import { env } from 'node:process';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { afterAll, expect, test } from 'vitest';
+import { startHarness } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { COMMAND_NAMES, fundsCommand } from './funds-commands.ts';
 import { FundsPlay, type Step } from './funds-play.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-});
+const harness = await startHarness({ SERVICES: 'funds' });
 afterAll(() => harness.close());
 
 const SEQUENCES = 8;

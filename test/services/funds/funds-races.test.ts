@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
 
@@ -11,10 +11,7 @@ const ON = '2020-06-01';
 const HUGE = 9_007_199_254_740_991n;
 const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds', DATABASE_POOL_SIZE: '25' });
-});
+const harness = await startHarness({ SERVICES: 'funds', DATABASE_POOL_SIZE: '25' });
 afterAll(() => harness.close());
 
 const twenty = <T>(call: (n: number) => Promise<T>) => atOnce(20, call);

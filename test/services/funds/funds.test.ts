@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import {
   BlockOutcome,
   BlockReason,
@@ -8,14 +8,11 @@ import {
   SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { fundsCaller } from './funds-caller.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-});
+const harness = await startHarness({ SERVICES: 'funds' });
 afterAll(() => harness.close());
 afterEach(() => verifyFunds(harness));
 

@@ -2,19 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from './funds-caller.ts';
 
 const { REFUND_IN_PROGRESS } = BlockReason;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-});
+const harness = await startHarness({ SERVICES: 'funds' });
 afterAll(() => harness.close());
 
 /** A merchant with waiting refunds. */

@@ -1,5 +1,5 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   ProviderOutcome,
@@ -7,18 +7,15 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { copyRows } from '../../support/copy-rows.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness } from '../../support/harness.ts';
 import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
 import { expectIndexesRead } from './queues/indexes-of-open-cases.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const HOUR_S = 3_600;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  const settings = { SERVICES: 'refunds', REFUND_EXECUTION: 'manual', PROVIDER_SILENT_AFTER: '24h' };
-  harness = await startHarness(settings);
-});
+const settings = { SERVICES: 'refunds', REFUND_EXECUTION: 'manual', PROVIDER_SILENT_AFTER: '24h' };
+const harness = await startHarness(settings);
 afterAll(() => harness.close());
 
 const hoursAgo = (hours: number) => timestampFromDate(new Date(Date.now() - hours * HOUR_S * 1_000));

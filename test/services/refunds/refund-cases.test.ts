@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   MerchantDecisionKind,
   ProviderOutcome,
@@ -10,19 +10,16 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_AMOUNT = 9_007_199_254_740_991n;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({
-    SERVICES: 'refunds,funds',
-    MERCHANT_REVIEW_PERIOD: '2d',
-    REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}`,
-  });
+const harness = await startHarness({
+  SERVICES: 'refunds,funds',
+  MERCHANT_REVIEW_PERIOD: '2d',
+  REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}`,
 });
 afterAll(() => harness.close());
 

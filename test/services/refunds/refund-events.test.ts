@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DisputeOutcome,
@@ -13,16 +13,13 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const MAX_AMOUNT = 9_007_199_254_740_991n;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}` });
-});
+const harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_VOLUME_LIMIT_24H: `${MAX_AMOUNT}` });
 afterAll(() => harness.close());
 
 type Event = { type: string; sequence: string; data: Record<string, unknown>; occurred_at: Date };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, type ConnectError } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   ApprovalMode,
   MerchantDecisionKind,
@@ -13,17 +13,14 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
 const DAY_MS = 86_400_000;
 const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,funds' });
-});
+const harness = await startHarness({ SERVICES: 'refunds,funds' });
 afterAll(() => harness.close());
 
 type Fixture = ReturnType<typeof refundsOf>;

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { RefundCaseStatus, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds' });
-});
+const harness = await startHarness({ SERVICES: 'refunds' });
 afterAll(() => harness.close());
 
 const DAY_MS = 86_400_000;

@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { DisputeOutcome, ProviderOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_FREQUENCY_LIMIT_24H: '1000' });
-});
+const harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_FREQUENCY_LIMIT_24H: '1000' });
 afterAll(() => harness.close());
 
 const paidAt = timestampFromDate(new Date(Date.now() - 60_000));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -11,12 +11,9 @@ import { findUncoveredDebts } from '../../../workflows/accounts/debt-notice.ts';
 import { createNoticeActivities } from '../../../workflows/accounts/notice.activities.ts';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'accounts,funds' });
-});
+const harness = await startHarness({ SERVICES: 'accounts,funds' });
 afterAll(() => harness.close());
 
 it('notices each new debt while older ones are open, so that it is mailed', async () => {

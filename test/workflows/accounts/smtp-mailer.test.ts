@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../services/platform/process/config.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { createMailer, type Mail, MailError } from '../../../workflows/accounts/smtp-mailer.ts';
 import { testConfig } from '../../support/harness.ts';
-import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
+import { startSmtpInbox } from './smtp-inbox.ts';
 
-let inbox: SmtpInbox;
-beforeAll(async () => {
-  inbox = await startSmtpInbox();
-});
-afterAll(() => inbox?.[Symbol.asyncDispose]());
+const inbox = await startSmtpInbox();
+afterAll(() => inbox[Symbol.asyncDispose]());
 
 const FROM = 'sender@payments.example';
 const mailerTo = (url: string, from = FROM) => createMailer(testConfig({ SMTP_URL: url, MAIL_FROM: from }))!;

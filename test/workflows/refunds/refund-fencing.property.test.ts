@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { ApplicationFailure } from '@temporalio/common';
 import fc, { type Scheduler } from 'fast-check';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
   ApprovalMode,
@@ -24,7 +24,7 @@ import { executeFundedRefunds } from '../../../workflows/refunds/refund-funding.
 import { endRefundHold, holdRefundFunds } from '../../../workflows/refunds/refund-hold.workflow.ts';
 import { reverseRefund } from '../../../workflows/refunds/refund-reversal.workflow.ts';
 import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { merchantOf, type RefundMerchant } from './refund-harness.ts';
@@ -51,10 +51,7 @@ vi.mock('@temporalio/workflow', () => ({
   continueAsNew: () => Promise.reject(new Error('no test needs so many refunds')),
 }));
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_EXECUTION: 'automatic' });
-});
+const harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_EXECUTION: 'automatic' });
 afterAll(() => harness.close());
 
 const WORKFLOWS: Readonly<Record<string, (input: never) => Promise<unknown>>> = {

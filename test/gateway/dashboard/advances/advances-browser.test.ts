@@ -1,19 +1,14 @@
 import { createClient } from '@connectrpc/connect';
-import type { Browser } from 'playwright-core';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { sharedChromium } from '../../../support/chromium.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-let browser: Browser;
-beforeAll(async () => {
-  [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
-});
+const [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
 
 /** A person who may request advances, whose merchant has much to advance. */
 async function seller(): Promise<{ visitor: Visitor; home: string; approve(id: string): Promise<unknown> }> {

@@ -1,18 +1,15 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { HTMLElement } from 'node-html-parser';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RecordPayoutAnswerRequestSchema } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { DUE_REASON } from '../../../../services/contracts/advances/due-reason.ts';
 import { advancesCaller, SOLD } from '../../../services/advances/advances-caller.ts';
 import { copyRequest } from '../../../services/advances/request-rows.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 type RecordedAnswer = NonNullable<MessageInitShape<typeof RecordPayoutAnswerRequestSchema>['answer']>;
 

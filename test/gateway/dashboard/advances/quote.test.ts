@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { advancesTexts } from '../../../../gateway/dashboard/advances/advances.texts.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -8,13 +8,10 @@ import { addDays, civilDateAt } from '../../../../services/platform/civil-date.t
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /** A person who may request advances, whose merchant sold for 144.00 today in three installments. */
 async function seller({ sells = true } = {}) {

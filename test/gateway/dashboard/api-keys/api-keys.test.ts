@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { expiryAt } from '../../../../gateway/dashboard/api-keys/key-form.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { newWrite } from '../../../support/harness.ts';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 const KEY = /mpk_(live|test)_[A-Za-z0-9_-]{20,}/;

@@ -3,7 +3,7 @@ import { glob, readFile } from 'node:fs/promises';
 import type { DescMethod } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { auditedActions } from '../../../../gateway/dashboard/audit/audited-actions.texts.ts';
 import { declaredServices } from '../../../../local/grants-table.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
@@ -15,12 +15,9 @@ import { webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts'
 import { newWrite } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const HOSTILE = '"><img src=x onerror=alert(1)></script>';
 

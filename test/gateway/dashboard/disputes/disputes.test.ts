@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -12,15 +12,12 @@ import {
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { readCsv } from '../exports/read-csv.ts';
 
 const HOUR_MS = 3_600_000;
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 async function merchant() {
   const { refunds, tenant, write } = refundsOf(fixture.harness, 'inProcess', newTenant());

@@ -2,21 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request, type ServerResponse } from 'node:http';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { aPdf, fileMessages } from '../../../services/refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newKey, newTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { multipartOf, type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { multipartOf, type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 
 const MAX_BYTES = 5 * 1024 * 1024;
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /** A case that awaits the merchant's decision, and a developer of the merchant. */
 async function aCase(role = Role.DEVELOPER) {

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -6,14 +6,11 @@ import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { type FundsCaller, fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { cellOf } from './calendar-page.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 async function newMerchant(
   role = Role.VIEWER,

@@ -1,15 +1,12 @@
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 async function newMerchant() {
   const funds = fundsCaller(fixture.transport, newTenant());

@@ -1,17 +1,14 @@
 import fc from 'fast-check';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { amountsOf, sumOf } from '../../../../gateway/dashboard/funds/amounts.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { cellSums, centavosOf } from './calendar-page.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const RUNS = 4;
 

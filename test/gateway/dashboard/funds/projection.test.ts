@@ -1,17 +1,14 @@
 import type { HTMLElement } from 'node-html-parser';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 import { centavosOf } from './calendar-page.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 async function newMerchant() {
   const funds = fundsCaller(fixture.transport, newTenant());

@@ -1,22 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { minorOf, readCsv } from '../exports/read-csv.ts';
 import { textOf } from '../page-text.ts';
 
 const JUNE = 'from=2026-06-01&to=2026-06-30';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /**
  * A merchant with disputes that were opened in June: one is open, one was won, one lost what it held, one left a debt, and one was

@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 async function newMerchant() {
   const funds = fundsCaller(fixture.transport, newTenant());

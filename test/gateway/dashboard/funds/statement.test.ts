@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { DisputeOutcome, DisputeReason } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -7,16 +7,13 @@ import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { minorOf, readCsv, sumOf } from '../exports/read-csv.ts';
 import { textOf } from '../page-text.ts';
 
 const JUNE = 'from=2020-06-01&to=2020-06-30';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /** A merchant with a June of sales, a refund, a deduction and a dispute. */
 async function merchantWithJune() {

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { runMerchants } from '../../../../local/merchants.ts';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newKey, newWrite } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const accounts = () => createClient(AccountService, fixture.transport);
 const live = (merchantId: string) => ({ merchantId, environment: Environment.LIVE });

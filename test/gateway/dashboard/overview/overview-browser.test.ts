@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { exhausted, gone } from '../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { sharedChromium } from '../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
@@ -35,13 +35,8 @@ const CUT_OFF = `[...document.querySelectorAll('.chart text')].flatMap((text) =>
   return x < 0 || x + width > text.ownerSVGElement.viewBox.baseVal.width ? [text.textContent] : [];
 })`;
 
-let fixture: OverviewFixture;
-let browser: Browser;
-let busy: Merchant;
-beforeAll(async () => {
-  fixture = await startOverviewFixture();
-  [busy, browser] = await Promise.all([busyMerchant(), sharedChromium()]);
-});
+const fixture = await startOverviewFixture();
+const [busy, browser] = await Promise.all([busyMerchant(), sharedChromium()]);
 afterAll(async () => {
   await fixture.close();
 });

@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
@@ -10,12 +10,9 @@ import { createLogger } from '../../../../services/platform/process/telemetry.ts
 import { exhausted, gone } from '../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newWrite } from '../../../support/harness.ts';
 import { type SeenPage, Visitor } from '../dashboard-fixture.ts';
-import { type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
+import { startOverviewFixture } from './overview-fixture.ts';
 
-let fixture: OverviewFixture;
-beforeAll(async () => {
-  fixture = await startOverviewFixture();
-});
+const fixture = await startOverviewFixture();
 afterAll(() => fixture.close());
 
 const plain = (text: string | undefined) => text?.replaceAll(/\s+/g, ' ').trim();

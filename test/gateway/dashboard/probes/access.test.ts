@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { sqlOf } from '../../../support/sql.ts';
-import { type SharedDashboard, sharedDashboard, Visitor } from '../dashboard-fixture.ts';
+import { sharedDashboard, Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { someOf } from './hostile.ts';
 import {
@@ -14,20 +14,15 @@ import {
   peopleFor,
   targetsOf,
 } from './probe-target.ts';
-import { makeWorld, makeWorlds, storedOf, type World, type Worlds } from './probe-world.ts';
+import { makeWorld, makeWorlds, storedOf } from './probe-world.ts';
 
 /** Who may access each page and action. New ones are tested automatically. */
 
 // Hundreds of requests per test.
 
-let fixture: SharedDashboard;
-let worlds: Worlds;
-let strangers: World;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-  worlds = await makeWorlds(fixture);
-  strangers = await makeWorld(fixture);
-});
+const fixture = await sharedDashboard();
+const worlds = await makeWorlds(fixture);
+const strangers = await makeWorld(fixture);
 
 const worldOf = (target: ProbeTarget) => worlds[environmentOf(target)];
 const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.test.merchantId]);

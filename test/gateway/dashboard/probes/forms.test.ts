@@ -1,21 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { expect, test } from 'vitest';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { someOf } from './hostile.ts';
 import { nameOf, type ProbeTarget, permitted, targetsOf } from './probe-target.ts';
-import { makeWorlds, storedOf, type Worlds } from './probe-world.ts';
+import { makeWorlds, storedOf } from './probe-world.ts';
 
 /** Requests that are not forms of the own session have no effect, for every action. */
 
 // Hundreds of requests per test.
 
-let fixture: SharedDashboard;
-let worlds: Worlds;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-  worlds = await makeWorlds(fixture);
-});
+const fixture = await sharedDashboard();
+const worlds = await makeWorlds(fixture);
 
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');
 const stored = () => storedOf(fixture, [worlds.live.merchantId, worlds.test.merchantId]);

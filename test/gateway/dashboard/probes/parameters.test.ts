@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { beforeAll, expect, test } from 'vitest';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { expect, test } from 'vitest';
+import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE, someOf } from './hostile.ts';
 import {
@@ -15,20 +15,15 @@ import {
   permitted,
   targetsOf,
 } from './probe-target.ts';
-import { makeWorlds, storedOf, type Worlds } from './probe-world.ts';
+import { makeWorlds, storedOf } from './probe-world.ts';
 
 /** Addresses, queries and forms are never trusted, on any page or action. */
 
 // Hundreds of requests per test.
 
-let fixture: SharedDashboard;
-let own: Worlds;
-let others: Worlds;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-  own = await makeWorlds(fixture);
-  others = await makeWorlds(fixture);
-});
+const fixture = await sharedDashboard();
+const own = await makeWorlds(fixture);
+const others = await makeWorlds(fixture);
 
 type Ids = Readonly<Record<string, string>>;
 

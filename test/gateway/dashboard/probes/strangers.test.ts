@@ -2,23 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { parse } from 'node-html-parser';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AMBIGUOUS_BODIES } from '../../../support/ambiguous-bodies.ts';
 import { exchange } from '../../http-call.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
 /** Paths that are not merchants' pages, and hostile addresses, cookies and headers. */
 
-let fixture: SharedDashboard;
-let merchant: string;
-let visitor: Visitor;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-  merchant = randomUUID();
-  visitor = await fixture.signIn({ [merchant]: Role.ADMIN });
-});
+const fixture = await sharedDashboard();
+const merchant = randomUUID();
+const visitor = await fixture.signIn({ [merchant]: Role.ADMIN });
 
 const nobody: Pick<Visitor, 'fetch'> = {
   fetch: (path, init) => fetch(new URL(path, fixture.baseUrl), { redirect: 'manual', ...init }),

@@ -1,6 +1,6 @@
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sqlOf } from '../../../support/sql.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 import { HOSTILE, someOf } from './hostile.ts';
 import { nameOf, permitted, targetsOf } from './probe-target.ts';
@@ -10,10 +10,7 @@ import { makeWorlds } from './probe-world.ts';
 
 // Hundreds of requests per test.
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');
 

@@ -1,5 +1,5 @@
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   PaymentMethod,
@@ -9,12 +9,9 @@ import {
   ProductType,
 } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { newTenant, newWrite } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /** A merchant with a viewer, and calls of the shop. */
 async function shop() {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -17,15 +17,12 @@ import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
 
 const DAY_MS = 86_400_000;
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 async function merchant(role = Role.DEVELOPER) {
   const refunds = refundsOf(fixture.harness, 'inProcess', newTenant());

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -15,18 +15,13 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newWrite } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
-import { makeWorld, type World } from '../probes/probe-world.ts';
+import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { makeWorld } from '../probes/probe-world.ts';
 
-let fixture: SharedDashboard;
-let world: World;
+const fixture = await sharedDashboard();
+const world = await makeWorld(fixture);
 /** Another merchant, whose developer searches for records of the first one. */
-let other: World;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-  world = await makeWorld(fixture);
-  other = await makeWorld(fixture);
-});
+const other = await makeWorld(fixture);
 
 /** Searches from the box in the header of a page, as a browser without scripts does. */
 async function search(visitor: Visitor, base: string, text: string) {

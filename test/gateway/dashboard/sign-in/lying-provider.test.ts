@@ -1,26 +1,22 @@
 import { createHash } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { findFreePort } from '../../../../local/ports.ts';
 import { AccountService } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { type DashboardFixture, startDashboardFixture } from '../dashboard-fixture.ts';
+import { startDashboardFixture } from '../dashboard-fixture.ts';
 import { CookieBrowser } from './cookie-browser.ts';
-import { type Lies, type LyingProvider, startLyingProvider } from './lying-provider.ts';
+import { type Lies, startLyingProvider } from './lying-provider.ts';
 import { SESSION } from './sign-in-fixture.ts';
 
 const CLIENT = 'dashboard';
 const nowS = () => Math.floor(Date.now() / 1_000);
 
-let fixture: DashboardFixture;
-let provider: LyingProvider;
-beforeAll(async () => {
-  const port = await findFreePort();
-  provider = await startLyingProvider(port, CLIENT);
-  fixture = await startDashboardFixture({
-    OIDC_ISSUER: provider.issuer,
-    OIDC_CLIENT_ID: CLIENT,
-    OIDC_CLIENT_SECRET: 'a secret: & ü',
-  });
+const port = await findFreePort();
+const provider = await startLyingProvider(port, CLIENT);
+const fixture = await startDashboardFixture({
+  OIDC_ISSUER: provider.issuer,
+  OIDC_CLIENT_ID: CLIENT,
+  OIDC_CLIENT_SECRET: 'a secret: & ü',
 });
 afterEach(() => {
   provider.lies = {};

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { CookieBrowser } from './cookie-browser.ts';
 import { goToProvider, SESSION, type SignInFixture, signIn, startSignInFixture } from './sign-in-fixture.ts';
 
@@ -13,11 +13,8 @@ async function openFixture(overrides: Record<string, string> = {}): Promise<Sign
 }
 
 /** With a provider, for tests that neither change settings nor stop it. */
-let fixture: SignInFixture;
-beforeAll(async () => {
-  fixture = await openFixture();
-  await fixture.startProvider();
-});
+const fixture = await openFixture();
+await fixture.startProvider();
 
 const isOpen = async (fixture: SignInFixture, browser: CookieBrowser) =>
   (await browser.open(`${fixture.baseUrl}/account`)).url.pathname === '/account';

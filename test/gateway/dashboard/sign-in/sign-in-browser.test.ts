@@ -1,18 +1,14 @@
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BrowserContext, Page } from 'playwright-core';
+import { afterAll, expect, test } from 'vitest';
 import { sharedChromium } from '../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit } from '../chromium-fixture.ts';
-import { SESSION, type SignInFixture, startSignInFixture } from './sign-in-fixture.ts';
+import { SESSION, startSignInFixture } from './sign-in-fixture.ts';
 
-let fixture: SignInFixture;
-let chromium: Browser;
-beforeAll(async () => {
-  fixture = await startSignInFixture();
-  await fixture.startProvider();
-  chromium = await sharedChromium();
-});
+const fixture = await startSignInFixture();
+await fixture.startProvider();
+const chromium = await sharedChromium();
 afterAll(async () => {
-  await fixture?.close();
+  await fixture.close();
 });
 
 /** A window that records every request and error. */

@@ -1,22 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { AccountService } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { CookieBrowser } from './cookie-browser.ts';
-import {
-  fillIn,
-  goToProvider,
-  SESSION,
-  type SignInFixture,
-  signIn,
-  startSignInFixture,
-} from './sign-in-fixture.ts';
+import { fillIn, goToProvider, SESSION, signIn, startSignInFixture } from './sign-in-fixture.ts';
 
-let fixture: SignInFixture;
-beforeAll(async () => {
-  fixture = await startSignInFixture();
-  await fixture.startProvider();
-});
+const fixture = await startSignInFixture();
+await fixture.startProvider();
 afterAll(() => fixture.close());
 
 const sha256 = (token: string) => createHash('sha256').update(token).digest();

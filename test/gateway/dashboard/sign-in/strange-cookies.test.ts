@@ -1,10 +1,7 @@
-import { beforeAll, expect, test } from 'vitest';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { expect, test } from 'vitest';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const ask = (path: string, cookie: string) =>
   fetch(`${fixture.baseUrl}${path}`, { headers: { cookie }, redirect: 'manual' });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -13,13 +13,10 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const tenantOf = ({ merchantId }: SandboxFixture) => ({ merchantId, environment: Environment.TEST });
 const balanceOf = (panel: SandboxFixture) =>

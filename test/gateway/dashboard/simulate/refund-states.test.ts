@@ -1,11 +1,8 @@
-import { beforeAll, expect, it } from 'vitest';
-import { type SeenPage, type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { expect, it } from 'vitest';
+import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 /** A case of a Pix sale whose money is on its way. */
 async function processing({ sell, visitor, step }: SandboxFixture): Promise<SeenPage> {

@@ -2,7 +2,7 @@ import { glob, readFile } from 'node:fs/promises';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as Level } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
@@ -11,13 +11,10 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { mayCall } from '../../../../services/platform/rpc/person-rules.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { sandboxFixture } from './sandbox-fixture.ts';
 
-let fixture: SharedDashboard;
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-});
+const fixture = await sharedDashboard();
 
 const simulations = () => fixture.app.registered.filter(({ path }) => path.startsWith('/simulate'));
 

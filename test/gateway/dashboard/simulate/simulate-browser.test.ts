@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import type { Browser, Page } from 'playwright-core';
-import { beforeAll, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
 import {
   PriceInterval,
   PriceType,
@@ -16,16 +16,12 @@ import {
 import { sharedChromium } from '../../../support/chromium.ts';
 import { newKey } from '../../../support/harness.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
-import { type SharedDashboard, sharedDashboard } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture } from './sandbox-fixture.ts';
 
 const LONG = 'Wort'.repeat(60);
 
-let fixture: SharedDashboard;
-let browser: Browser;
-beforeAll(async () => {
-  [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
-});
+const [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
 
 /** A product whose name is longer than any line. */
 async function productOf({ merchantId }: SandboxFixture): Promise<string> {

@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { headingFragment } from '../../../../gateway/docs/guide-headings.ts';
 import { type DashboardFixture, dashboardOn, type SeenPage, Visitor } from '../dashboard-fixture.ts';
-import {
-  type SubscriptionsFixture,
-  startSubscriptionsFixture,
-} from './subscriptions/subscriptions-fixture.ts';
+import { startSubscriptionsFixture } from './subscriptions/subscriptions-fixture.ts';
 
-let fixture: SubscriptionsFixture;
-beforeAll(async () => {
-  fixture = await startSubscriptionsFixture();
-});
+const fixture = await startSubscriptionsFixture();
 afterAll(() => fixture.close());
 
 const guidesOn = ({ document }: SeenPage) =>

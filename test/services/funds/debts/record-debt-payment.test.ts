@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { MovementKind } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../funds-caller.ts';
 import { verifyFunds } from '../verification/verify-funds.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-});
+const harness = await startHarness({ SERVICES: 'funds' });
 afterAll(() => harness.close());
 
 /** A merchant who owes 70 centavos since 2020-06-01, and 50 since the day after. */

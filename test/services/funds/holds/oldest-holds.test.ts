@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { fundsCaller } from '../funds-caller.ts';
 
 const DAY_MS = 86_400_000;
 const { KYC_PENDING, COMPLIANCE_HOLD, HOLD_OR_DISPUTE } = BlockReason;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(() => harness?.close());
+const harness = await startHarness();
+afterAll(() => harness.close());
 
 it('the age of the oldest hold is a metric by reason until it is lifted, and the scan says which one it is', async () => {
   const { client, tenant, write } = fundsCaller(harness.transports.inProcess);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import {
   FundsService,
   type ReleaseDueFundsResponse,
@@ -9,16 +9,13 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { startOfDay } from '../../../../services/platform/civil-date.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { scrape, UNTIL_SCRAPED } from '../../../support/scrape.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../funds-caller.ts';
 import { verifyFunds } from '../verification/verify-funds.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-});
+const harness = await startHarness({ SERVICES: 'funds' });
 afterAll(() => harness.close());
 
 /** Releases what is due of all accounts; returns the responses. */

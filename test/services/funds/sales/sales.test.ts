@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   BlockReason,
   FundsReleaseStatus,
@@ -8,7 +8,7 @@ import {
   SaleStatus,
 } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { fundsCaller } from '../funds-caller.ts';
 
 const ON = '2020-06-20';
@@ -19,10 +19,7 @@ const sold = () => ({
   customerReference: 'customer 7',
 });
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-});
+const harness = await startHarness({ SERVICES: 'funds' });
 afterAll(() => harness.close());
 
 describe('a sale', () => {

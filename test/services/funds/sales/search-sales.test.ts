@@ -1,14 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { afterAll, expect, it } from 'vitest';
+import { startHarness } from '../../../support/harness.ts';
 import { planOf } from '../../../support/list-walk.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../funds-caller.ts';
 
-let harness: TestHarness;
 const statements: string[] = [];
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' }, (sql) => statements.push(sql));
-});
+const harness = await startHarness({ SERVICES: 'funds' }, (sql) => statements.push(sql));
 afterAll(() => harness.close());
 
 it('finds the start of an order number in any case, by number, then newest first', async () => {

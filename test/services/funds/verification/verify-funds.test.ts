@@ -15,7 +15,7 @@ import { selectDifferences } from '../../../../services/funds/verification/funds
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { type FundsCaller, fundsCaller } from '../funds-caller.ts';
 import { CORRUPTIONS } from './corruptions.ts';
@@ -23,13 +23,9 @@ import { verifyFunds } from './verify-funds.ts';
 
 const SOLD = '2020-06-01';
 
-let harness: TestHarness;
-let funds: FundsCaller;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-  funds = fundsCaller(harness.transports.inProcess);
-  await playEverything(funds);
-});
+const harness = await startHarness({ SERVICES: 'funds' });
+const funds = fundsCaller(harness.transports.inProcess);
+await playEverything(funds);
 afterAll(() => harness.close());
 
 /** An account with records of every kind. */

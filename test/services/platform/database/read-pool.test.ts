@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type RawBuilder, sql } from 'kysely';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
 import { prepareRead } from '../../../../services/platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
@@ -14,14 +14,10 @@ const SLOW_SECONDS = 3;
 /** By then a connection that has answered nothing counts as slow. */
 const NOTICED_MS = 200;
 
-let url: string;
-let database: Database;
 const opened: Database[] = [];
 
-beforeAll(async () => {
-  url = await createTestDatabase();
-  database = await open(POOL_SIZE);
-});
+const url = await createTestDatabase();
+const database = await open(POOL_SIZE);
 afterAll(() => Promise.all(opened.map((each) => each.close())));
 
 async function open(poolSize: number): Promise<Database> {

@@ -1,20 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
-import type { Database } from '../../../../services/platform/database/database.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { openSession } from '../../../support/sql.ts';
 
-let database: Database;
-let sql: Client;
-beforeAll(async () => {
-  const url = await createTestDatabase();
-  database = await openDatabase(url, { poolSize: 10 });
-  sql = await openSession(url);
-  await sql.query('create table counter (name text primary key, value int not null)');
-});
+const url = await createTestDatabase();
+const database = await openDatabase(url, { poolSize: 10 });
+const sql = await openSession(url);
+await sql.query('create table counter (name text primary key, value int not null)');
 beforeEach(() => sql.query("truncate counter; insert into counter values ('a', 0), ('b', 0)"));
 afterAll(async () => {
   await sql.end();

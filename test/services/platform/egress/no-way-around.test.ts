@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { parseSync, Visitor } from 'oxc-parser';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readImports, type SourceImport, sourceFiles } from '../../../architecture/source-imports.ts';
 
 const ROOT = new URL('../../../../', import.meta.url);
@@ -60,15 +60,6 @@ const OWN: Readonly<Record<string, RegExp>> = {
 const FORBIDDEN_NAMES =
   /^(fetch|WebSocket|WebSocketStream|EventSource|XMLHttpRequest|RTCPeerConnection|require|createRequire|getBuiltinModule|eval|Function)$/;
 
-let imports: SourceImport[];
-let worker: string[];
-let sending: string[];
-beforeAll(async () => {
-  imports = (await readImports(await sourceFiles())).filter(({ typeOnly }) => !typeOnly);
-  worker = reachedFrom(/^workflows\//, imports);
-  sending = reachedFrom(/^services\/(webhook-lanes\.ts$|webhooks\/(lanes|attempts)\/)/, imports);
-});
-
 /** Our own files that run when these do. */
 function reachedFrom(start: RegExp, all: readonly SourceImport[]): string[] {
   const reached = new Set(all.map(({ from }) => from).filter((file) => start.test(file)));
@@ -79,6 +70,10 @@ function reachedFrom(start: RegExp, all: readonly SourceImport[]): string[] {
 }
 
 const isOurs = (to: string) => /^(services|workflows|gateway|local|proto)\//.test(to);
+
+const imports = (await readImports(await sourceFiles())).filter(({ typeOnly }) => !typeOnly);
+const worker = reachedFrom(/^workflows\//, imports);
+const sending = reachedFrom(/^services\/(webhook-lanes\.ts$|webhooks\/(lanes|attempts)\/)/, imports);
 
 /** Imports by which a file could reach a host without the guard. */
 function unguardedImports(files: readonly string[], all: readonly SourceImport[]): string[] {

@@ -1,8 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
 import type { Logger } from 'pino';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
 import { OUTBOX_CHANNEL, OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
@@ -10,17 +9,13 @@ import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { openSession } from '../../../support/sql.ts';
 
-let database: Database;
-let listener: Client;
 const payloads: string[] = [];
 const logger = createLogger('fatal');
-beforeAll(async () => {
-  const url = await createTestDatabase();
-  database = await openDatabase(url, { poolSize: 4 });
-  listener = await openSession(url);
-  listener.on('notification', ({ payload = '' }) => payloads.push(payload));
-  await listener.query(`listen ${OUTBOX_CHANNEL}`);
-});
+const url = await createTestDatabase();
+const database = await openDatabase(url, { poolSize: 4 });
+const listener = await openSession(url);
+listener.on('notification', ({ payload = '' }) => payloads.push(payload));
+await listener.query(`listen ${OUTBOX_CHANNEL}`);
 afterAll(async () => {
   await listener.end();
   await database.close();

@@ -1,17 +1,14 @@
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, beforeEach, expect, it } from 'vitest';
 import {
   WorkflowCommandKind as Kind,
   WorkflowCommandService,
 } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
-import { emptyDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { emptyDatabase, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+const harness = await startHarness();
 beforeEach(() => emptyDatabase(harness.databaseUrl));
 afterAll(() => harness.close());
 

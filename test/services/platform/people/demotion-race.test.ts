@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DescService } from '@bufbuild/protobuf';
 import { type CallOptions, createClient } from '@connectrpc/connect';
-import type { Client } from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -11,7 +10,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { MerchantDecisionKind } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { lockWaits, openSession, sqlOf } from '../../../support/sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
@@ -20,12 +19,8 @@ import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 /** Races between a person's write and the demotion, removal or sign-out that forbids it. */
 
-let harness: TestHarness;
-let lockHolder: Client;
-beforeAll(async () => {
-  harness = await startHarness();
-  lockHolder = await openSession(harness.databaseUrl);
-});
+const harness = await startHarness();
+const lockHolder = await openSession(harness.databaseUrl);
 afterAll(async () => {
   await lockHolder.end();
   await harness.close();

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { type CertificatePair, createAuthority, issueCertificate } from '../../../../local/certificates.ts';
+import { afterAll, expect, it, vi } from 'vitest';
+import { createAuthority, issueCertificate } from '../../../../local/certificates.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { openTlsFiles } from '../../../../services/platform/process/tls-files.ts';
 import { openTemporalCredentials } from '../../../../workflows/temporal/temporal-connection.ts';
@@ -12,12 +12,8 @@ import { scrape, UNTIL_SCRAPED } from '../../../support/scrape.ts';
 const NOW_S = Math.floor(Date.now() / 1_000);
 const daysFromNow = (days: number) => NOW_S + days * 86_400;
 
-let folder: string;
-let authority: CertificatePair;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'expiry-'));
-  authority = await createAuthority();
-});
+const folder = await mkdtemp(join(tmpdir(), 'expiry-'));
+const authority = await createAuthority();
 afterAll(() => rm(folder, { recursive: true }));
 
 const path = (name: string) => join(folder, name);

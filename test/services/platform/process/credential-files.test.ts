@@ -1,7 +1,7 @@
 import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type CertificatePair, createAuthority, issueCertificate } from '../../../../local/certificates.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { openTlsFiles, type TlsFiles } from '../../../../services/platform/process/tls-files.ts';
@@ -10,16 +10,11 @@ import { scrape } from '../../../support/scrape.ts';
 const INTERVAL_MS = 5_000;
 const HOUR_MS = 3_600_000;
 
-let folder: string;
-let authority: CertificatePair;
-let former: CertificatePair;
 let files: TlsFiles;
 let replaced: number;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'credentials-'));
-  authority = await createAuthority();
-  former = await issueCertificate(authority, { names: ['services'] });
-});
+const folder = await mkdtemp(join(tmpdir(), 'credentials-'));
+const authority = await createAuthority();
+const former = await issueCertificate(authority, { names: ['services'] });
 afterAll(() => rm(folder, { recursive: true }));
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });

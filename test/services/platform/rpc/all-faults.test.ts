@@ -1,7 +1,7 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
@@ -13,12 +13,9 @@ import {
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { fieldViolationsOf } from '../../../../services/platform/rpc/connect-errors.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness();
-});
+const harness = await startHarness();
 afterAll(() => harness.close());
 
 const write = () => newWrite(newTenant());

@@ -10,11 +10,11 @@ import {
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
-import { createRpcServer, type RpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
+import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { AMBIGUOUS_BODIES } from '../../../support/ambiguous-bodies.ts';
 
@@ -27,26 +27,20 @@ const MOST_CALLS = 50;
 let calls = 0;
 /** Until when calls run, if not until they are made. */
 let held: Promise<void> | undefined;
-let server: RpcServer;
-let port: number;
-beforeAll(async () => {
-  const listProducts = async () => {
-    calls += 1;
-    await held;
-    return {};
-  };
-  server = createRpcServer({
-    bindings: [bindService(ProductService, { listProducts } as never)],
-    interceptors: [],
-    tokens: [
-      { name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS },
-    ],
-    maxConcurrentCalls: MOST_CALLS,
-    timeouts: { headersTimeoutMs: 400, bodyTimeoutMs: 300, idleTimeoutMs: 500, shutdownMs: 5_000 },
-  });
-  await server.listen({ host: '127.0.0.1', port: 0 });
-  port = (server.server.address() as AddressInfo).port;
+const listProducts = async () => {
+  calls += 1;
+  await held;
+  return {};
+};
+const server = createRpcServer({
+  bindings: [bindService(ProductService, { listProducts } as never)],
+  interceptors: [],
+  tokens: [{ name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS }],
+  maxConcurrentCalls: MOST_CALLS,
+  timeouts: { headersTimeoutMs: 400, bodyTimeoutMs: 300, idleTimeoutMs: 500, shutdownMs: 5_000 },
 });
+await server.listen({ host: '127.0.0.1', port: 0 });
+const port = (server.server.address() as AddressInfo).port;
 afterAll(() => server.close());
 
 const head = (type: string, length: number) =>

@@ -2,7 +2,7 @@ import { create, type DescMethod, fromBinary, type MessageInitShape, toBinary } 
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
 import type { ConnectError } from '@connectrpc/connect';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../../proto/gen/google/rpc/error_details_pb.js';
 import { ServerReflection } from '../../../../proto/gen/grpc/reflection/v1/reflection_pb.js';
 import { Health, HealthCheckResponse_ServingStatus } from '../../../../proto/gen/health/v1/health_pb.js';
@@ -11,14 +11,10 @@ import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1
 import { ServiceTokenService } from '../../../../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
 import { errorInfoOf, fieldViolationsOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { connectErrorOf } from '../../../support/grpc-js-transport.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 
-let harness: TestHarness;
-let client: Client;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog' });
-  client = new Client(new URL(harness.baseUrl).host, credentials.createInsecure());
-});
+const harness = await startHarness({ SERVICES: 'catalog' });
+const client = new Client(new URL(harness.baseUrl).host, credentials.createInsecure());
 afterAll(async () => {
   client.close();
   await harness.close();

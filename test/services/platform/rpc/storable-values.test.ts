@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { create, type JsonObject } from '@bufbuild/protobuf';
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import {
   EventService,
@@ -10,12 +10,9 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { unstorableValues } from '../../../../services/platform/rpc/storable-values.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog,webhooks' });
-});
+const harness = await startHarness({ SERVICES: 'catalog,webhooks' });
 afterAll(() => harness.close());
 
 const time = (seconds: bigint, nanos = 0): Timestamp => ({

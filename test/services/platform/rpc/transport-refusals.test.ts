@@ -8,17 +8,14 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { endStreamFromJson, errorFromJsonBytes } from '@connectrpc/connect/protocol-connect';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { trailerParse } from '@connectrpc/connect/protocol-grpc-web';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ListProductsRequestSchema } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { exchange } from '../../../gateway/http-call.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog,webhooks' });
-});
+const harness = await startHarness({ SERVICES: 'catalog,webhooks' });
 afterAll(() => harness.close());
 
 const LIST = '/payments.catalog.v1.ProductService/ListProducts';

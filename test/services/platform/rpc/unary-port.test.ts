@@ -3,18 +3,15 @@ import { connect } from 'node:http2';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   CreateProductRequestSchema,
   ProductType,
 } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { ListEventTypesResponseSchema } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog,webhooks' });
-});
+const harness = await startHarness({ SERVICES: 'catalog,webhooks' });
 afterAll(() => harness.close());
 
 const CREATE = '/payments.catalog.v1.ProductService/CreateProduct';

@@ -3,25 +3,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { ServiceTokenService } from '../../../../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { aPdf } from '../../refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 import { webhooksFixture } from '../../webhooks/webhooks-fixture.ts';
 
-let harness: TestHarness;
+const harness = await startHarness({ SERVICES: 'webhooks,refunds' });
 /** Another process on the same database. */
-let other: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks,refunds' });
-  other = await startHarness({ SERVICES: 'webhooks' }, undefined, harness.databaseUrl);
-});
+const other = await startHarness({ SERVICES: 'webhooks' }, undefined, harness.databaseUrl);
 afterAll(() => Promise.all([harness.close(), other.close()]));
 
 const tokens = () => createClient(ServiceTokenService, harness.transports.inProcess);

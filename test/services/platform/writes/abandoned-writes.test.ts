@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds' });
-});
+const harness = await startHarness({ SERVICES: 'funds' });
 afterAll(() => harness.close());
 
 /** How long the caller waits for a write. */

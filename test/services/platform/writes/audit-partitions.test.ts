@@ -1,5 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Database } from '../../../../services/platform/database/database.ts';
+import { afterAll, expect, test } from 'vitest';
 import { auditPartitions } from '../../../../services/platform/writes/audit-partitions.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
@@ -7,12 +6,8 @@ import { sqlOf } from '../../../support/sql.ts';
 
 const DAY_MS = 86_400_000;
 
-let databaseUrl: string;
-let database: Database;
-beforeAll(async () => {
-  databaseUrl = await createTestDatabase();
-  database = await openDatabase(databaseUrl);
-});
+const databaseUrl = await createTestDatabase();
+const database = await openDatabase(databaseUrl);
 afterAll(() => database.close());
 
 const sql = <Row extends object>(text: string) => sqlOf<Row>({ databaseUrl }, text);

@@ -1,21 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { REPLAYED_HEADER } from '../../../../services/platform/rpc/call-context.ts';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 
 const MANY = 50;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,catalog' });
-});
+const harness = await startHarness({ SERVICES: 'refunds,catalog' });
 afterAll(() => harness.close());
 
 describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way) => {

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { timestampNow } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 const POOL_SIZE = 4;
 const CALLS = 12;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ DATABASE_POOL_SIZE: String(POOL_SIZE) });
-});
+const harness = await startHarness({ DATABASE_POOL_SIZE: String(POOL_SIZE) });
 afterAll(() => harness.close());
 
 it('the writes of one merchant that wait for a locked row leave connections to others, and to those in its sandbox', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   ApprovalMode,
   DisputeAction,
@@ -16,14 +16,11 @@ import {
   RefundCaseStatus as Status,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,funds' });
-});
+const harness = await startHarness({ SERVICES: 'refunds,funds' });
 afterAll(() => harness.close());
 
 const DISPUTED = [RefundBlocker.PAYMENT_DISPUTED];

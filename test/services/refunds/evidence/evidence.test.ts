@@ -5,7 +5,7 @@ import { create, toJson } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, createClient, type Transport } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -24,21 +24,17 @@ import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts
 import { withDeadline } from '../../../../services/refunds/evidence/receive-upload.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { GrpcJsClient } from '../../../support/grpc-js-transport.ts';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newKey, newTenant, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { aPdf, fileMessages, readFile } from './evidence-files.ts';
 
-let harness: TestHarness;
-let grpcJs: GrpcJsClient;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,accounts' });
-  grpcJs = new GrpcJsClient(harness.baseUrl, harness.token);
-});
+const harness = await startHarness({ SERVICES: 'refunds,accounts' });
+const grpcJs = new GrpcJsClient(harness.baseUrl, harness.token);
 afterAll(async () => {
-  grpcJs?.[Symbol.dispose]();
-  await harness?.close();
+  grpcJs[Symbol.dispose]();
+  await harness.close();
 });
 
 /** A merchant's open case, and the calls that concern its files. */

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ProviderOutcome, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ REFUND_FREQUENCY_LIMIT_24H: '100000' });
-});
+const harness = await startHarness({ REFUND_FREQUENCY_LIMIT_24H: '100000' });
 afterAll(() => harness.close());
 
 const outcomesOf = (settled: readonly PromiseSettledResult<unknown>[]) =>

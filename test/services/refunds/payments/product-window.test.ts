@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../../support/harness.ts';
+import { startHarness } from '../../../support/harness.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,catalog' });
-});
+const harness = await startHarness({ SERVICES: 'refunds,catalog' });
 afterAll(() => harness.close());
 
 const paidAt = timestampFromDate(new Date(Date.now() - 60_000));

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   ActionOwner,
@@ -11,7 +11,7 @@ import {
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { copyRows } from '../../../support/copy-rows.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { scrape, UNTIL_SCRAPED } from '../../../support/scrape.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { expectIndexesRead } from './indexes-of-open-cases.ts';
@@ -19,15 +19,12 @@ import { expectIndexesRead } from './indexes-of-open-cases.ts';
 const HOUR_MS = 3_600_000;
 const OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({
-    SERVICES: 'refunds',
-    MERCHANT_REVIEW_PERIOD: '20h',
-    REFUND_WORK_DUE_AFTER: '10h',
-    DISPUTE_OUTCOME_DUE_AFTER: '10h',
-    REFUND_EXECUTION: 'manual',
-  });
+const harness = await startHarness({
+  SERVICES: 'refunds',
+  MERCHANT_REVIEW_PERIOD: '20h',
+  REFUND_WORK_DUE_AFTER: '10h',
+  DISPUTE_OUTCOME_DUE_AFTER: '10h',
+  REFUND_EXECUTION: 'manual',
 });
 afterAll(() => harness.close());
 

@@ -8,17 +8,14 @@ import { createServices, type Services } from '../../../../services/server.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
+import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
 import { faultsOf, type LogEntry, loggingAnswer } from './ordered-log.ts';
 
-let webhooks: LanesFixture;
 let tenant: TestTenant;
-beforeAll(async () => {
-  // A delivery fails once, and is exhausted the second time.
-  webhooks = await startLanesFixture({ WEBHOOK_SCHEDULE_SANDBOX: '0s,0s' });
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+// A delivery fails once, and is exhausted the second time.
+const webhooks = await startLanesFixture({ WEBHOOK_SCHEDULE_SANDBOX: '0s,0s' });
+afterAll(() => webhooks[Symbol.asyncDispose]());
 beforeEach(() => {
   tenant = newTenant(Environment.TEST);
 });

@@ -1,17 +1,13 @@
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-let fixture: ReturnType<typeof webhooksFixture>;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.grpc);
-});
+const harness = await startHarness({ SERVICES: 'webhooks' });
+const fixture = webhooksFixture(harness, harness.transports.grpc);
 afterAll(() => harness.close());
 
 const feed = () => createClient(EventService, harness.transports.grpc);

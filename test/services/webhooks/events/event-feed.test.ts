@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { createTestDatabase, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { createTestDatabase, newTenant, startHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -15,13 +15,9 @@ import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.t
 const DAY_MS = 86_400_000;
 const PATIENT = { timeout: 40_000, interval: 50 };
 
-let harness: TestHarness;
 const statements: string[] = [];
-let fixture: ReturnType<typeof webhooksFixture>;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' }, (sql) => statements.push(sql));
-  fixture = webhooksFixture(harness, harness.transports.grpc);
-});
+const harness = await startHarness({ SERVICES: 'webhooks' }, (sql) => statements.push(sql));
+const fixture = webhooksFixture(harness, harness.transports.grpc);
 afterAll(() => harness.close());
 
 const feed = () => createClient(EventService, harness.transports.grpc);

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newKey, newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { newKey, newTenant, startHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-});
+const harness = await startHarness({ SERVICES: 'webhooks' });
 afterAll(() => harness.close());
 
 const events = () => webhooksFixture(harness, harness.transports.inProcess).events;

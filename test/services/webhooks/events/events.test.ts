@@ -3,18 +3,15 @@ import type { JsonObject } from '@bufbuild/protobuf';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { Compile } from 'typebox/compile';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { PublishEventRequest } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-});
+const harness = await startHarness({ SERVICES: 'webhooks' });
 afterAll(() => harness.close());
 
 describe('EventService', () => {

@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { newUrl, type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+import { newUrl, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-});
-afterAll(() => harness?.close());
+const harness = await startHarness({ SERVICES: 'webhooks' });
+const fixture = webhooksFixture(harness, harness.transports.inProcess);
+afterAll(() => harness.close());
 
 const write = (tenant: TestTenant, subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 const deliveriesOf = async (tenant: TestTenant, filter: object) =>

@@ -1,19 +1,16 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { newTenant } from '../../../support/harness.ts';
 import { planOf } from '../../../support/list-walk.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
+import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-let webhooks: LanesFixture;
 const statements: string[] = [];
-beforeAll(async () => {
-  webhooks = await startLanesFixture({}, (sql) => statements.push(sql));
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture({}, (sql) => statements.push(sql));
+afterAll(() => webhooks[Symbol.asyncDispose]());
 
 const hoursOf = async (tenant: TestTenant) => (await webhooks.deliveries.getDeliveryStatistics(tenant)).hours;
 const slot = (subscriptionId: string, minutesAgo: number, failed: number) =>

@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { AttemptResult } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { EndpointTally } from '../../../../services/webhooks/health/endpoint-tally.ts';
 import { failingEndpointNotices } from '../../../../services/webhooks/health/failing-notices.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
+import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 
-let webhooks: LanesFixture;
 let tenant: TestTenant;
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture();
+afterAll(() => webhooks[Symbol.asyncDispose]());
 beforeEach(() => {
   tenant = newTenant(Environment.TEST);
 });

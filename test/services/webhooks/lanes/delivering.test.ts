@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   type Attempt,
@@ -12,17 +12,14 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
-import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
+import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
 const { PENDING, ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 const { RETRYING, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 
-let webhooks: LanesFixture;
 let tenant: TestTenant;
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture();
+afterAll(() => webhooks[Symbol.asyncDispose]());
 
 const write = (subscriptionId: string) => ({ ...newWrite(tenant), subscriptionId });
 

@@ -1,25 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
+import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
-let webhooks: LanesFixture;
-let listener: Client;
 /** The notifications to other processes. */
 const notified: string[] = [];
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-  listener = await openSession(webhooks.harness.databaseUrl);
-  listener.on('notification', ({ payload = '' }) => notified.push(payload.split(' ')[1]!));
-  await listener.query(`listen ${OUTBOX_CHANNEL}`);
-});
+const webhooks = await startLanesFixture();
+const listener = await openSession(webhooks.harness.databaseUrl);
+listener.on('notification', ({ payload = '' }) => notified.push(payload.split(' ')[1]!));
+await listener.query(`listen ${OUTBOX_CHANNEL}`);
 afterAll(async () => {
-  await listener?.end();
-  await webhooks?.[Symbol.asyncDispose]();
+  await listener.end();
+  await webhooks[Symbol.asyncDispose]();
 });
 
 const countNotified = () => notified.filter((work) => work === 'EVENTS').length;

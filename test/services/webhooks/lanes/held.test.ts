@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DeliveryStatus,
@@ -8,17 +8,14 @@ import {
 import { newTenant } from '../../../support/harness.ts';
 import { answered, startAttempts } from '../attempts/attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
-import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
+import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
 /** Open retry workflows of a subscription. */
 const RETRY_LIMIT = 3;
 
-let webhooks: LanesFixture;
 let tenant: TestTenant;
-beforeAll(async () => {
-  webhooks = await startLanesFixture({ WEBHOOK_RETRY_WORKFLOW_LIMIT: String(RETRY_LIMIT) });
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture({ WEBHOOK_RETRY_WORKFLOW_LIMIT: String(RETRY_LIMIT) });
+afterAll(() => webhooks[Symbol.asyncDispose]());
 beforeEach(() => {
   tenant = newTenant(Environment.TEST);
 });

@@ -1,22 +1,19 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { newKeyRings } from '../../../../local/generated-secrets.ts';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { AttemptFailure } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
-import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
+import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
 const SETTINGS = {
   ...loopbackSettings(),
   WEBHOOK_SECRET_KEYS: newKeyRings().WEBHOOK_SECRET_KEYS,
 };
 
-let webhooks: LanesFixture;
 let second: TestHarness | undefined;
-beforeAll(async () => {
-  webhooks = await startLanesFixture(SETTINGS);
-});
+const webhooks = await startLanesFixture(SETTINGS);
 afterAll(async () => {
   await second?.close();
   await webhooks[Symbol.asyncDispose]();

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { Run } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
@@ -8,13 +8,10 @@ import { reportLost } from '../../../../services/webhooks/lanes/lost-attempts.ts
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
+import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
-let webhooks: LanesFixture;
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture();
+afterAll(() => webhooks[Symbol.asyncDispose]());
 
 /** A merchant whose endpoint answers 503. */
 async function failing(from = webhooks) {

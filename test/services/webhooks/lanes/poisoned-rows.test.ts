@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
 import type { Database } from '../../../../services/platform/database/database.ts';
@@ -14,18 +14,15 @@ import { openDatabase } from '../../../support/open-database.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { answered, startAttempts } from '../attempts/attempts-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
-import { type Endpoint, eventually, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
+import { type Endpoint, eventually, startLanesFixture } from './lanes-fixture.ts';
 
 const LOGGER = createLogger('silent');
 
-let webhooks: LanesFixture;
 let tenant: TestTenant;
 let other: TestTenant;
 let otherEndpoint: Endpoint;
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture();
+afterAll(() => webhooks[Symbol.asyncDispose]());
 beforeEach(async () => {
   tenant = newTenant(Environment.TEST);
   other = newTenant(Environment.TEST);

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, newWrite } from '../../../support/harness.ts';
@@ -9,10 +9,7 @@ import { openSession } from '../../../support/sql.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
 import { type Endpoint, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
-let webhooks: LanesFixture;
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-});
+const webhooks = await startLanesFixture();
 afterAll(() => webhooks[Symbol.asyncDispose]());
 
 interface Subscriber {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   DeliveryStatus,
@@ -12,19 +12,15 @@ import { executeNamed } from '../../../../services/platform/database/named-sql.t
 import { expiredListeners } from '../../../../services/webhooks/listeners/expired-listeners.ts';
 import { SubscriptionEntity } from '../../../../services/webhooks/subscriptions/subscription.entity.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SUBSCRIPTION_LIMIT: '1' });
-  // Lane owners run beside the listeners, and must not touch their deliveries.
-  harness.services.startWebhookLanes();
-  fixture = webhooksFixture(harness, harness.transports.grpc);
-});
+const harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SUBSCRIPTION_LIMIT: '1' });
+// Lane owners run beside the listeners, and must not touch their deliveries.
+harness.services.startWebhookLanes();
+const fixture = webhooksFixture(harness, harness.transports.grpc);
 afterAll(() => harness.close());
 
 const client = () => createClient(WebhookListenerService, harness.transports.grpc);

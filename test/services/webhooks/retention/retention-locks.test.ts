@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type pg from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
-import { createServices, type Services } from '../../../../services/server.ts';
+import { createServices } from '../../../../services/server.ts';
 import { createTestDatabase, newTenant, testConfig } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { type Attempts, startAttempts } from '../attempts/attempts-fixture.ts';
+import { startAttempts } from '../attempts/attempts-fixture.ts';
 import { insertPastDeliveries } from '../webhook-past.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
 const DAY_MS = 86_400_000;
 const DELIVERIES = 10_000;
@@ -46,23 +46,17 @@ select waiting.query as waits, holding.query as holds
    and waiting.query !~* '^(alter|drop) table'
    and waiting.query !~* '^select .* from "webhooks"\\."(delivery|delivery_attempt|event)"'`;
 
-let databaseUrl: string;
-let services: Services;
-let fixture: WebhooksFixture;
-let attempts: Attempts;
-beforeAll(async () => {
-  databaseUrl = await createTestDatabase();
-  const options = encodeURIComponent(DISPATCH_SETTINGS.map((setting) => `-c ${setting}`).join(' '));
-  const impatient = { config: testConfig(), databaseUrl: `${databaseUrl}?options=${options}` };
-  services = await createServices({ ...impatient, logger: createLogger('fatal') });
-  attempts = await startAttempts(impatient);
-  const transport = services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) });
-  fixture = webhooksFixture({ databaseUrl }, transport);
-  await fixture.sql(LOG_LOCKS);
-});
+const databaseUrl = await createTestDatabase();
+const options = encodeURIComponent(DISPATCH_SETTINGS.map((setting) => `-c ${setting}`).join(' '));
+const impatient = { config: testConfig(), databaseUrl: `${databaseUrl}?options=${options}` };
+const services = await createServices({ ...impatient, logger: createLogger('fatal') });
+const attempts = await startAttempts(impatient);
+const transport = services.transportFor({ name: 'test', grants: new Set(ALL_GRANTS) });
+const fixture = webhooksFixture({ databaseUrl }, transport);
+await fixture.sql(LOG_LOCKS);
 afterAll(async () => {
-  await attempts?.close();
-  await services?.close();
+  await attempts.close();
+  await services.close();
 });
 
 async function connect(): Promise<pg.Client> {

@@ -1,17 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, newWrite } from '../../../support/harness.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
+import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
 
-let webhooks: LanesFixture;
 let tenant: TestTenant;
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture();
+afterAll(() => webhooks[Symbol.asyncDispose]());
 beforeEach(() => {
   tenant = newTenant(Environment.TEST);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
@@ -9,18 +9,15 @@ import {
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
-import { eventually, type LanesFixture, startLanesFixture } from '../lanes/lanes-fixture.ts';
+import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
 
 /** A pause takes effect within a second. */
 const IN_EFFECT_MS = 1_000;
 
-let webhooks: LanesFixture;
 let tenant: TestTenant;
-beforeAll(async () => {
-  webhooks = await startLanesFixture();
-});
-afterAll(() => webhooks?.[Symbol.asyncDispose]());
+const webhooks = await startLanesFixture();
+afterAll(() => webhooks[Symbol.asyncDispose]());
 beforeEach(() => {
   tenant = newTenant(Environment.TEST);
 });

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { KeyRing } from '../../../../services/platform/key-ring.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
@@ -12,7 +12,7 @@ import { createTestDatabase, newTenant, newWrite, testConfig } from '../../../su
 import { createLoopbackGuard } from '../../../support/loopback-guard.ts';
 import { startProgram } from '../../../support/program.ts';
 import { openSession } from '../../../support/sql.ts';
-import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
+import { startReceiver } from '../../../support/tls-receiver.ts';
 import { deliverWaiting } from '../../platform/egress/deliver-waiting.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -21,10 +21,7 @@ const newKeyText = (version: number) => `v${version}:${randomBytes(32).toString(
 const [OLD, NEW] = [newKeyText(1), newKeyText(2)];
 const NEW_FIRST = `${NEW},${OLD}`;
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
+const receiver = await startReceiver();
 afterAll(() => receiver[Symbol.asyncDispose]());
 
 let databaseUrl: string;

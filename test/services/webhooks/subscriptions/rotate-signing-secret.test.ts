@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { verifyWebhook } from '../../../../gateway/docs/verify-webhook/verify-webhook.ts';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -12,26 +12,21 @@ import {
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { createLoopbackGuard } from '../../../support/loopback-guard.ts';
-import { type ReceivedRequest, type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
+import { type ReceivedRequest, startReceiver } from '../../../support/tls-receiver.ts';
 import { deliverWaiting } from '../../platform/egress/deliver-waiting.ts';
-import { type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-let receiver: Receiver;
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  harness = await startHarness({
-    SERVICES: 'webhooks',
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    WEBHOOK_ROTATION_OVERLAP: '1h',
-  });
-  fixture = webhooksFixture(harness, harness.transports.grpc);
+const receiver = await startReceiver();
+const harness = await startHarness({
+  SERVICES: 'webhooks',
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  WEBHOOK_ROTATION_OVERLAP: '1h',
 });
+const fixture = webhooksFixture(harness, harness.transports.grpc);
 afterAll(async () => {
   await harness.close();
   await receiver[Symbol.asyncDispose]();

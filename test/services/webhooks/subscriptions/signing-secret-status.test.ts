@@ -1,15 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { SigningSecretStatusSchema } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
-import { type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  fixture = webhooksFixture(harness, harness.transports.grpc);
-});
+const harness = await startHarness({ SERVICES: 'webhooks' });
+const fixture = webhooksFixture(harness, harness.transports.grpc);
 afterAll(() => harness.close());
 
 async function newSubscription() {

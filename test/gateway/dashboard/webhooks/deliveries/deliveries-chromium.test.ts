@@ -1,21 +1,14 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { sharedChromium } from '../../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../../chromium-fixture.ts';
-import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
-import { type EveryState, makeEveryState, PROBE } from './every-state.ts';
+import { startDeliveriesFixture } from './deliveries-fixture.ts';
+import { makeEveryState, PROBE } from './every-state.ts';
 
-let fixture: DeliveriesFixture;
-let browser: Browser;
-let shop: Shop;
-let all: EveryState;
-beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
-  shop = await fixture.shop();
-  all = await makeEveryState(fixture, shop);
-});
+const [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
+const shop = await fixture.shop();
+const all = await makeEveryState(fixture, shop);
 afterAll(async () => {
-  await fixture?.close();
+  await fixture.close();
 });
 
 const paths = (): string[] => [

@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { SeenPage } from '../../dashboard-fixture.ts';
-import { type DeliveriesFixture, startDeliveriesFixture } from './deliveries-fixture.ts';
+import { startDeliveriesFixture } from './deliveries-fixture.ts';
 
-let fixture: DeliveriesFixture;
-beforeAll(async () => {
-  fixture = await startDeliveriesFixture();
-});
+const fixture = await startDeliveriesFixture();
 afterAll(() => fixture.close());
 
 /** The texts of the cells of each row. */

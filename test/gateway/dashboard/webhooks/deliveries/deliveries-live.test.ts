@@ -1,29 +1,25 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createClient } from '@connectrpc/connect';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { sharedChromium } from '../../../../support/chromium.ts';
 import { newWrite } from '../../../../support/harness.ts';
 import { openWindow } from '../../chromium-fixture.ts';
-import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
+import { type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 
-let fixture: DeliveriesFixture;
-let browser: Browser;
 /** Streams that are open at the dashboard. */
 let streams = 0;
-beforeAll(async () => {
-  [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
-  fixture.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
-    if (headers.accept !== 'text/event-stream') return;
-    streams += 1;
-    response.once('close', () => {
-      streams -= 1;
-    });
+const [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
+fixture.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
+  if (headers.accept !== 'text/event-stream') return;
+  streams += 1;
+  response.once('close', () => {
+    streams -= 1;
   });
 });
 afterAll(async () => {
-  await fixture?.close();
+  await fixture.close();
 });
 
 const accounts = () => createClient(AccountService, fixture.transport);

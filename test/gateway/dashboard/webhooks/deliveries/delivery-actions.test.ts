@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryStatus, ResendState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { fieldsOf, type SeenPage, type Visitor } from '../../dashboard-fixture.ts';
-import { type DeliveriesFixture, startDeliveriesFixture } from './deliveries-fixture.ts';
+import { startDeliveriesFixture } from './deliveries-fixture.ts';
 
-let fixture: DeliveriesFixture;
-beforeAll(async () => {
-  fixture = await startDeliveriesFixture();
-});
+const fixture = await startDeliveriesFixture();
 afterAll(() => fixture.close());
 
 const stateOf = async (tenant: TestTenant, deliveryId: string) =>

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   AttemptFailure,
@@ -10,17 +10,12 @@ import {
 } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newWrite } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
-import { type DeliveriesFixture, type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
-import { type EveryState, makeEveryState } from './every-state.ts';
+import { startDeliveriesFixture } from './deliveries-fixture.ts';
+import { makeEveryState } from './every-state.ts';
 
-let fixture: DeliveriesFixture;
-let shop: Shop;
-let all: EveryState;
-beforeAll(async () => {
-  fixture = await startDeliveriesFixture();
-  shop = await fixture.shop();
-  all = await makeEveryState(fixture, shop);
-});
+const fixture = await startDeliveriesFixture();
+const shop = await fixture.shop();
+const all = await makeEveryState(fixture, shop);
 afterAll(() => fixture.close());
 
 const open = (deliveryId: string) => shop.developer.get(`${shop.base}/deliveries/${deliveryId}`);

@@ -1,25 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { WebhookSubscriptionState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { errorInfoOf } from '../../../../../services/platform/rpc/connect-errors.ts';
 import { EVENT_CATALOG } from '../../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
 import { newWrite } from '../../../../support/harness.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
-import {
-  type MerchantFixture,
-  SECRET,
-  type SubscriptionsFixture,
-  startSubscriptionsFixture,
-  wordsOf,
-} from './subscriptions-fixture.ts';
+import { type MerchantFixture, SECRET, startSubscriptionsFixture, wordsOf } from './subscriptions-fixture.ts';
 
 const LIMIT = 3;
 const TYPES = ['refund.requested.v1', 'payment.succeeded.v1'];
 
-let fixture: SubscriptionsFixture;
-beforeAll(async () => {
-  fixture = await startSubscriptionsFixture({ WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT) });
-});
+const fixture = await startSubscriptionsFixture({ WEBHOOK_SUBSCRIPTION_LIMIT: String(LIMIT) });
 afterAll(() => fixture.close());
 
 const create = (

@@ -1,7 +1,7 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { AccountService } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { deliverWaiting } from '../../../../services/platform/egress/deliver-waiting.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
@@ -12,15 +12,11 @@ import {
   actionsOf,
   type MerchantFixture,
   SECRET,
-  type SubscriptionsFixture,
   startSubscriptionsFixture,
   wordsOf,
 } from './subscriptions-fixture.ts';
 
-let fixture: SubscriptionsFixture;
-beforeAll(async () => {
-  fixture = await startSubscriptionsFixture();
-});
+const fixture = await startSubscriptionsFixture();
 afterAll(() => fixture.close());
 
 const secretOf = (page: SeenPage) => {

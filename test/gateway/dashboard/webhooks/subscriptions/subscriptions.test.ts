@@ -1,5 +1,5 @@
 import { timestampFromDate, timestampNow } from '@bufbuild/protobuf/wkt';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -9,19 +9,9 @@ import {
 import type { SubscriptionError } from '../../../../../services/webhooks/subscriptions/subscription.ts';
 import { exhausted, gone } from '../../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
-import {
-  actionsOf,
-  HOSTILE,
-  SECRET,
-  type SubscriptionsFixture,
-  startSubscriptionsFixture,
-  wordsOf,
-} from './subscriptions-fixture.ts';
+import { actionsOf, HOSTILE, SECRET, startSubscriptionsFixture, wordsOf } from './subscriptions-fixture.ts';
 
-let fixture: SubscriptionsFixture;
-beforeAll(async () => {
-  fixture = await startSubscriptionsFixture({ WEBHOOK_SUBSCRIPTION_LIMIT: '60' });
-});
+const fixture = await startSubscriptionsFixture({ WEBHOOK_SUBSCRIPTION_LIMIT: '60' });
 afterAll(() => fixture.close());
 
 const setState = (id: string, state: string, error: SubscriptionError | null = null) =>

@@ -1,21 +1,11 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { exhausted } from '../../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { sharedChromium } from '../../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../../chromium-fixture.ts';
-import {
-  HOSTILE,
-  type MerchantFixture,
-  type SubscriptionsFixture,
-  startSubscriptionsFixture,
-} from './subscriptions-fixture.ts';
+import { HOSTILE, type MerchantFixture, startSubscriptionsFixture } from './subscriptions-fixture.ts';
 
-let fixture: SubscriptionsFixture;
-let browser: Browser;
-beforeAll(async () => {
-  fixture = await startSubscriptionsFixture();
-  browser = await sharedChromium();
-});
+const fixture = await startSubscriptionsFixture();
+const browser = await sharedChromium();
 afterAll(async () => {
   await fixture.close();
 });

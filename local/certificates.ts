@@ -1,4 +1,5 @@
 // @peculiar/x509 needs this polyfill loaded first.
+import { DAY_MS, HOUR_MS } from '../services/platform/durations.ts';
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -22,8 +23,6 @@ export interface CertificateRequest {
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** Creates a certificate authority for development and tests, valid for ten years. */
 export async function createAuthority(): Promise<CertificatePair> {

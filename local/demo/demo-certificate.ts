@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
+import { DAY_MS } from '../../services/platform/durations.ts';
 import { type CertificatePair, createAuthority, issueCertificate } from '../certificates.ts';
 import type { DataFolder } from '../data-folder.ts';
 
 const AUTHORITY = 'certificates/demo-ca';
 const LEAF = 'certificates/demo-receiver';
 const NAMES = ['localhost', '127.0.0.1', '::1'];
-const DAY_MS = 24 * 60 * 60 * 1000;
 const RENEW_BEFORE_MS = 60 * DAY_MS;
 
 /** The demo receiver's certificate, and the path of its CA's PEM file, which callers must trust. */

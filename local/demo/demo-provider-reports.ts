@@ -7,6 +7,7 @@ import {
   RefundCaseService,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../services/platform/durations.ts';
 import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { DEMO_REFUND_PREFIX } from './data/demo-refund-steps.ts';
@@ -23,7 +24,7 @@ export interface ProviderReportOptions {
   readonly logger: Logger;
 }
 
-const MAX_INTERVAL_MS = 86_400_000;
+const MAX_INTERVAL_MS = DAY_MS;
 
 /**
  * Reports four times per `silentAfterMs` that the provider still works on the PROCESSING refunds of the demo data, so

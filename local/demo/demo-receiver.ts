@@ -3,13 +3,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { DAY_MS } from '../../services/platform/durations.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { loadDemoCertificate } from './demo-certificate.ts';
 
 const MAX_DELIVERIES = 200;
 const MAX_SECRETS = 100;
 const BODY_LIMIT_BYTES = 1024 * 1024;
-const RENEWAL_CHECK_MS = 24 * 60 * 60 * 1000;
+const RENEWAL_CHECK_MS = DAY_MS;
 
 /** A delivery as it arrived. */
 export interface ReceivedDelivery {

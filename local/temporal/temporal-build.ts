@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } fr
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { DAY_MS } from '../../services/platform/durations.ts';
 import { cacheFolder } from '../cache-folder.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { type FileLock, tryLock } from '../file-lock.ts';
@@ -35,7 +36,6 @@ const LOG_NAME = 'temporal-build';
  */
 const STALE_PACKAGES = '{{if and .Stale (ne .Name "main")}}{{.ImportPath}}{{end}}';
 const LOCK_POLL_MS = 500;
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A program of the pinned module. All belong to one version of the server. */
 export type TemporalProgram = keyof typeof PACKAGES;

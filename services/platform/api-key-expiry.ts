@@ -1,10 +1,9 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { ApiKey } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { DAY_MS } from './durations.ts';
 
 /** How many days before a key expires its merchant is notified: early enough to replace it, and a last time. */
 export const EXPIRY_NOTICE_DAYS = { early: 7, last: 1 } as const;
-
-const DAY_MS = 86_400_000;
 
 /** When the notice of a key's expiry that comes some days before it is due. */
 export const expiryNoticeAt = (expiresAt: Date, days: number): Date =>

@@ -1,11 +1,9 @@
+import { DAY_MS, HOUR_MS } from './durations.ts';
 /** A calendar date as YYYY-MM-DD; the strings sort chronologically. */
 export type CivilDate = string;
 
 /** The time zone of the account's dates. */
 export const ACCOUNT_TIME_ZONE = 'America/Sao_Paulo';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 const accountCalendar = new Intl.DateTimeFormat('en-US', {
   timeZone: ACCOUNT_TIME_ZONE,

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { Language, MailTopic, Role } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
@@ -36,11 +35,10 @@ import { accountsFixture, newPerson } from '../services/accounts/accounts-fixtur
 import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { aPdf, fileMessages, readFile } from '../services/refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
+import { daysAgo } from '../support/ago.ts';
 import { newTenant, newWrite, type TestHarness } from '../support/harness.ts';
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
-const DAY_MS = 86_400_000;
-const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
 
 interface Page {
   readonly nextPageToken: string;

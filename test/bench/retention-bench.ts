@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DAY_MS } from '../../services/platform/durations.ts';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { insertPastDeliveries } from '../services/webhooks/webhook-past.ts';
 import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
@@ -16,7 +17,6 @@ const WINDOW_MS = 30_000;
 /** How long the file system and the next checkpoint are busy after the drop. */
 const AFTERMATH_MS = 10_000;
 
-const DAY_MS = 86_400_000;
 const WEEK_MS = 7 * DAY_MS;
 
 /** Drops a month of ten million attempts, and the events and deliveries that belong to them, while delivering. */

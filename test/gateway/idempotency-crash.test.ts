@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
@@ -11,6 +10,7 @@ import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/ref
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { REPLAYED_HEADER } from '../../services/platform/rpc/call-context.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
+import { minutesAgo } from '../support/ago.ts';
 import { createTestDatabase, newTenant, newWrite, testConfig } from '../support/harness.ts';
 import { type LossyProxy, startLossyProxy } from '../support/lossy-proxy.ts';
 import { type Program, startProgram } from '../support/program.ts';
@@ -97,7 +97,7 @@ async function twoWrites({ database, transport, port }: Crashable) {
     reason: 'broken',
     paidAmountMinor: 100n,
 
-    paidAt: timestampFromMs(Date.now() - 60_000),
+    paidAt: minutesAgo(1),
     window: { case: 'refundWindowDays', value: 30 } as const,
   };
   const refunds = createClient(RefundCaseService, transport);

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient, type Transport } from '@connectrpc/connect';
 import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { PriceType, ProductService, ProductType } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
@@ -11,9 +10,8 @@ import {
   RefundCaseService,
   RefundInitiator,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { daysAgo } from '../support/ago.ts';
 import { newWrite } from '../support/harness.ts';
-
-const DAY_MS = 86_400_000;
 
 /** Data of one merchant in one environment, written through the services' own RPCs. */
 export function seedMerchant(transport: Transport, merchantId: string, environment: Environment) {
@@ -33,7 +31,7 @@ export function seedMerchant(transport: Transport, merchantId: string, environme
         initiator: RefundInitiator.MERCHANT,
         reason: 'broken',
         paidAmountMinor: given.amountMinor ?? 100n,
-        paidAt: timestampFromMs(Date.now() - DAY_MS),
+        paidAt: daysAgo(1),
         window: { case: 'refundWindowDays', value: 30 },
         ...given,
       });

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { RefundCaseService, RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -7,6 +6,7 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { daysAgo } from '../support/ago.ts';
 import { newWrite, startHarness } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { type Receiver, startReceiver } from '../support/tls-receiver.ts';
@@ -35,7 +35,7 @@ describe('a webhook', () => {
       initiator: RefundInitiator.CUSTOMER,
       reason: 'does not fit',
       window: { case: 'refundWindowDays', value: 30 },
-      paidAt: timestampFromDate(new Date(Date.now() - 86_400_000)),
+      paidAt: daysAgo(1),
     });
     await vi.waitFor(() => expect(merchant.arrivals).toHaveLength(1), { timeout: 40_000 });
     expect(merchant.arrivals).toMatchObject([

@@ -12,6 +12,7 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { DAY_MS } from '../../services/platform/durations.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
@@ -27,7 +28,6 @@ import { CertificateFolder, uriOf } from './mutual-tls/certificate-folder.ts';
 import { MutualTlsSystem } from './mutual-tls/mutual-tls-system.ts';
 import { SandboxMerchant } from './sandbox-merchant.ts';
 
-const DAY_MS = 86_400_000;
 /** Files are read every five seconds, and refused at the second read. */
 const SOON = { timeout: 60_000, interval: 100 };
 const PROTOCOLS = ['grpc', 'connect'] as const;

@@ -9,6 +9,7 @@ import {
   RefundBlocker,
   RefundCaseStatus,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../services/platform/durations.ts';
 import {
   DASHBOARD_SETTINGS,
   type DashboardFixture,
@@ -16,12 +17,11 @@ import {
 } from '../gateway/dashboard/dashboard-fixture.ts';
 import { makeFolder } from '../local/temporary-data-folder.ts';
 import { aJpeg } from '../services/refunds/evidence/evidence-files.ts';
+import { daysAgo } from '../support/ago.ts';
 import { startProvider, type TestProvider } from '../support/provider-server.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import { eventually, merchantOf, startRefundHarness } from '../workflows/refunds/refund-harness.ts';
 import { DocsReader, type Item, recordOf } from './docs-reader.ts';
-
-const DAY_MS = 86_400_000;
 
 const reviewer = new DocsReader('reviewer', 'Reviewing refund cases and disputes');
 const clerk = new DocsReader('clerk', 'Paying out advances');
@@ -65,7 +65,7 @@ async function merchantWithWork(disputeDueAt: number) {
   await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
   const disputeId = randomUUID();
   const opening = { disputeId, paymentIntentId: randomUUID(), dueAt: timestampFromMs(disputeDueAt) };
-  const occurredAt = timestampFromMs(Date.now() - 10 * DAY_MS);
+  const occurredAt = daysAgo(10);
   await refunds.openDispute({ ...write(), ...opening, occurredAt });
   await merchant.funds.sell({ gross: 5_000n });
   const advances = createClient(AdvanceService, running.harness.transports.inProcess);

@@ -3,11 +3,11 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { MINUTE_MS } from '../../services/platform/durations.ts';
 import { newKey } from '../support/harness.ts';
 import { DatabaseClients } from './failures/database-clients.ts';
 import { startRetriedReceiver } from './separate-processes/shop.ts';
 
-const MINUTE_MS = 60_000;
 /** Far less than the difference of the clocks. */
 const AT_ONCE_MS = 15_000;
 const SUBSCRIPTIONS = '/v1/webhook-subscriptions';

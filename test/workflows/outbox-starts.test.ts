@@ -1,9 +1,9 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   MerchantDecisionKind,
   RefundCaseStatus as Status,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { ago } from '../support/ago.ts';
 import { scrape } from '../support/scrape.ts';
 import { sqlOf } from '../support/sql.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
@@ -35,7 +35,7 @@ const checkNow = (refundCaseId: string) =>
 
 /** A case with a deadline at this distance. */
 const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
-  open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_MS + inMs)) });
+  open({ occurredAt: ago(REVIEW_MS + inMs) });
 
 const workflowFailures = async () => (await scrape())('payments_workflow_failures_total')!;
 const workflow = (id: string) => fixture.temporal.client.workflow.getHandle(id);

@@ -1,6 +1,6 @@
+import { HOUR_MS } from '../../services/platform/durations.ts';
 import type { AreaRule, Finding } from './area-check.contract.ts';
 
-const HOUR_MS = 3_600_000;
 /** A payout that is not accepted is submitted again at most an hour later; this leaves time for an outage of the worker. */
 const PAYOUT_SILENT_MS = 2 * HOUR_MS;
 

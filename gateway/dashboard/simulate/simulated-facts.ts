@@ -1,9 +1,9 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { v5 as uuidv5 } from 'uuid';
 import { DisputeReason } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 
 const PAYMENT_NAMESPACE = '4b1f6a52-8f0e-4c63-9d5a-3f0f7c1de9a4';
-const DAY_MS = 86_400_000;
 const RESPONSE_DAYS = 7;
 
 /** The payment id of a simulated sale, derived from the sale's id because the services do not record it. */

@@ -1,13 +1,11 @@
 import { type Timestamp, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
 import { MAX_AMOUNT_MINOR } from '../../../services/platform/amounts.ts';
+import { DAY_MS, HOUR_MS } from '../../../services/platform/durations.ts';
 import { inputField } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { parseReais } from '../shell/reais-input.ts';
 import type { View } from '../shell/view.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 /** The submitted values of a rejected form and their faults, by field. */
 export interface Draft {

@@ -6,9 +6,9 @@ import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_p
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 
 const NAMESPACE = '6f3d1c9a-52b1-4a0e-9b7e-0c64b7a2d5e1';
-const DAY_MS = 86_400_000;
 
 /** How much a demo merchant has in one environment. */
 export interface DemoSize {

@@ -1,7 +1,8 @@
+import { DAY_MS } from '../../platform/durations.ts';
 import { failedPrecondition } from '../../platform/errors.ts';
 
 /** How long an invitation can be accepted. */
-export const INVITATION_LIFETIME_MS = 7 * 86_400_000;
+export const INVITATION_LIFETIME_MS = 7 * DAY_MS;
 
 export type InvitationState = 'OPEN' | 'ACCEPTED' | 'REVOKED' | 'EXPIRED';
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../platform/durations.ts';
 import { failedPrecondition, invalidArgument, notFound } from '../../platform/errors.ts';
 import { later } from '../../platform/timestamps.ts';
 import { type PaymentFacts, requireSameFacts } from '../payments/payment-facts.ts';
@@ -135,8 +136,6 @@ export function requireOpen({ closedAt }: Pick<Dispute, 'closedAt'>): void {
 
 /** NOT_FOUND (DISPUTE_NOT_FOUND): the merchant has no such dispute in this environment. */
 export const disputeNotFound = () => notFound('DISPUTE_NOT_FOUND', 'the dispute does not exist');
-
-const DAY_MS = 86_400_000;
 
 /**
  * When the merchant is notified that a response is due: `noticeMs` before the due date, or halfway if that is less than

@@ -1,7 +1,6 @@
 import { atLeastZero } from '../../platform/amounts.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { failedPrecondition, invalidArgument } from '../../platform/errors.ts';
-
-const DAY_MS = 86_400_000;
 
 /** The facts of a payment, set by its first refund case. Amount in centavos. */
 export type PaymentFacts = Readonly<{

@@ -1,3 +1,5 @@
+import { DAY_MS } from '../../platform/durations.ts';
+
 /** The deadline of one attempt: for connecting, sending and the whole response. */
 export const ATTEMPT_TIMEOUT_MS = 15_000;
 
@@ -5,4 +7,4 @@ export const ATTEMPT_TIMEOUT_MS = 15_000;
 export const LOST_AFTER_MS = 5_000;
 
 /** The longest Retry-After that is respected: 24 hours. */
-export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1_000;
+export const MAX_RETRY_AFTER_MS = DAY_MS;

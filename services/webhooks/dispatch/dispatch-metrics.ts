@@ -1,5 +1,6 @@
 import { Histogram } from 'prom-client';
 import type { CrossTenantDatabase, Statement } from '../../platform/database/cross-tenant-database.ts';
+import { MINUTE_MS } from '../../platform/durations.ts';
 import { environmentGauge, registerMeasuredGauges, rowOf } from '../../platform/process/measured-gauges.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
@@ -14,7 +15,6 @@ const withEach = (label: string, values: readonly string[]) =>
 
 /** Open deliveries are counted in this many blocks of 8 KiB; if the table has more, the count is extrapolated. */
 const SAMPLE_BLOCKS = 2_000;
-const MINUTE_MS = 60_000;
 
 export const LANES: Statement = {
   name: 'measure_lanes',

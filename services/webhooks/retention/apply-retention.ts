@@ -9,6 +9,7 @@ import {
   dropPartitions,
   PARTITION_STATE,
 } from '../../platform/database/drop-partitions.ts';
+import { DAY_MS } from '../../platform/durations.ts';
 import { aborted } from '../../platform/errors.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
 import { SENDABLE, waitingSubscriptions } from '../lanes/read-deliveries.sql.ts';
@@ -32,7 +33,6 @@ interface Applied {
 
 /** A call has a deadline of a minute; it starts no further step after this time. */
 const CALL_BUDGET_MS = 25_000;
-const DAY_MS = 86_400_000;
 
 /**
  * The first id of the oldest partition to keep. Deliveries that were never attempted are kept for as long again: a system

@@ -1,9 +1,9 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { expect } from 'vitest';
 import {
   ProviderOutcome,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { ago } from '../../support/ago.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { merchantOf } from '../../workflows/refunds/refund-harness.ts';
 import { around, eventually, type Saga, type SagaWorld } from './saga.ts';
@@ -234,7 +234,7 @@ const review: Saga = {
     return {
       merchantId: merchant.merchantId,
       async start() {
-        const occurredAt = timestampFromDate(new Date(Date.now() - REVIEW_PERIOD_MS + REVIEW_MS));
+        const occurredAt = ago(REVIEW_PERIOD_MS + REVIEW_MS);
         id = (await merchant.open({ occurredAt, amountMinor: 400n })).id;
       },
       waitUntilDone: () => merchant.waitForStatus(id, Status.SERVICE_REVIEW),

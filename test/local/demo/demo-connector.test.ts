@@ -7,10 +7,11 @@ import { OutcomeReporter } from '../../../local/demo/connector/outcome-reporter.
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundProviderService } from '../../../proto/gen/payments/providers/v1/providers_pb.js';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 
 const logger = createLogger('silent');
-const IN_A_YEAR = new Date(Date.now() + 365 * 86_400_000);
+const IN_A_YEAR = new Date(Date.now() + 365 * DAY_MS);
 
 test('a refund is executed once, even if it is submitted again with the number of another execution', async () => {
   using stack = new DisposableStack();

@@ -11,6 +11,7 @@ import { startProviderReports } from '../../../local/demo/demo-provider-reports.
 import { endCompletedWorkflows } from '../../../local/demo/demo-workflows.ts';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { FundsService, MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { allItems } from '../../../services/platform/rpc/pages-of.ts';
 import { type AreaCheckResult, workflowType } from '../../../workflows/area-check/area-check.contract.ts';
@@ -23,7 +24,6 @@ import { sqlOf } from '../../support/sql.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { makeFolder } from '../temporary-data-folder.ts';
 
-const DAY_MS = 86_400_000;
 const STATES = 9;
 
 let gateways: GatewayHarness;

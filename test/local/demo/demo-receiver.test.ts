@@ -6,6 +6,7 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
 import { createAuthority, issueCertificate } from '../../../local/certificates.ts';
 import { loadDemoCertificate } from '../../../local/demo/demo-certificate.ts';
 import { type ReceivedDelivery, startDemoReceiver } from '../../../local/demo/demo-receiver.ts';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 import { temporaryDataFolder } from '../temporary-data-folder.ts';
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
@@ -110,7 +111,7 @@ test('a certificate that cannot be renewed leaves the receiver running', async (
   const lasting = await startDemoReceiver({ folder: own.folder, port: 0 });
   onTestFinished(() => lasting.stop());
   own.folder.write('certificates/demo-receiver.pem', 'damaged');
-  vi.advanceTimersByTime(24 * 60 * 60 * 1_000);
+  vi.advanceTimersByTime(DAY_MS);
   await vi.waitFor(() => expect(reported).toHaveBeenCalledOnce());
 });
 
@@ -128,7 +129,7 @@ test('a certificate that expires soon, or that another CA issued, is reissued by
   const authority = { certificatePem: ca, privateKeyPem: own.folder.read('certificates/demo-ca.key')! };
   const names = ['localhost'];
   const stale = [
-    await issueCertificate(authority, { names, notAfter: new Date(Date.now() + 86_400_000) }),
+    await issueCertificate(authority, { names, notAfter: new Date(Date.now() + DAY_MS) }),
     await issueCertificate(await createAuthority(), { names }),
   ];
   for (const { certificatePem, privateKeyPem } of stale) {

@@ -4,12 +4,13 @@ import { Code } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 const LAST_ADMIN = [Code.FailedPrecondition, 'LAST_ADMIN'] as const;
 const NO_INVITATION = [Code.NotFound, 'INVITATION_NOT_FOUND'] as const;
 const NO_MEMBER = [Code.NotFound, 'MEMBER_NOT_FOUND'] as const;

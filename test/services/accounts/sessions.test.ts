@@ -4,12 +4,11 @@ import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { HOUR_MS } from '../../../services/platform/durations.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, newPerson, newTokenSha256, signInRequest } from './accounts-fixture.ts';
-
-const HOUR_MS = 3_600_000;
 
 let statements: string[] = [];
 const harness = await startHarness({ SERVICES: 'accounts', SIGN_IN_LIMIT_ACCOUNT: '20' }, (sql) =>

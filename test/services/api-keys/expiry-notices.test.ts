@@ -4,11 +4,10 @@ import { afterAll, expect, it } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { expiringKeyNotices, replacedKeyNotices } from '../../../services/api-keys/expiry-notices.ts';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 import { openDatabase } from '../../support/open-database.ts';
 import { query } from '../../support/sql.ts';
-
-const DAY_MS = 86_400_000;
 
 const harness = await startHarness();
 const database = await openDatabase(harness.databaseUrl);

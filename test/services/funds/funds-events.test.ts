@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { type FundsCaller, fundsCaller } from './funds-caller.ts';
@@ -180,7 +181,7 @@ it('starts a mail about funds held for KYC a week after the last one, although t
 it('starts a mail about funds held for KYC although an earlier hold, recorded too late for one, is open', async () => {
   const funds = fundsCaller(harness.transports.inProcess);
   const { merchantId } = funds.tenant;
-  const threeDaysAgo = new Date(Date.now() - 3 * 86_400_000).toISOString().slice(0, 10);
+  const threeDaysAgo = new Date(Date.now() - 3 * DAY_MS).toISOString().slice(0, 10);
   await funds.block(randomUUID(), randomUUID(), BlockReason.KYC_PENDING, threeDaysAgo);
   expect(await noticesOf(merchantId)).toEqual([]);
   await funds.block(randomUUID(), randomUUID(), BlockReason.KYC_PENDING);

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { minutesAgo } from '../../support/ago.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
@@ -23,7 +23,7 @@ function merchantOf() {
     earn: (gross: bigint) => funds.sell({ gross, instant: true }),
     /** Makes a refund wait, unless it is covered; the case is this many minutes old. */
     wait: async (refundCaseId: string, amountMinor: bigint, minutes = 0, saleId?: string, execution = 1) => {
-      const requestedAt = timestampFromDate(new Date(Date.now() - minutes * 60_000));
+      const requestedAt = minutesAgo(minutes);
       const waiting = { refundCaseId, amountMinor, execution, requestedAt, saleId };
       return (await client.awaitFunding({ ...write(), ...waiting })).covered;
     },

@@ -1,4 +1,3 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -6,6 +5,7 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { hoursAgo } from '../../support/ago.ts';
 import { copyRows } from '../../support/copy-rows.ts';
 import { newTenant, startHarness } from '../../support/harness.ts';
 import { readMetrics, UNTIL_SCRAPED } from '../../support/scrape.ts';
@@ -17,8 +17,6 @@ const HOUR_S = 3_600;
 const settings = { SERVICES: 'refunds', REFUND_EXECUTION: 'manual', PROVIDER_SILENT_AFTER: '24h' };
 const harness = await startHarness(settings);
 afterAll(() => harness.close());
-
-const hoursAgo = (hours: number) => timestampFromDate(new Date(Date.now() - hours * HOUR_S * 1_000));
 
 /** A refund that became PROCESSING some hours ago. */
 async function processing(hours: number, environment = Environment.LIVE) {

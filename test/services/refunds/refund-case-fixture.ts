@@ -1,18 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { type Client, createClient } from '@connectrpc/connect';
 import {
   RefundCaseService,
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { daysAgo } from '../../support/ago.ts';
 import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 
 export type Tenant = ReturnType<typeof newTenant>;
 export type Refunds = Client<typeof RefundCaseService>;
 export type Way = keyof TestHarness['transports'];
-
-const DAY_MS = 86_400_000;
 
 /** A client of refund cases and the steps that tests take with it, all of one merchant. */
 export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: Tenant = newTenant()) {
@@ -27,7 +25,7 @@ export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: 
       initiator: RefundInitiator.CUSTOMER,
       reason: 'does not fit',
       paidAmountMinor: 5_000n,
-      paidAt: timestampFromDate(new Date(Date.now() - DAY_MS)),
+      paidAt: daysAgo(1),
       window: { case: 'refundWindowDays', value: 30 },
       ...overrides,
     });

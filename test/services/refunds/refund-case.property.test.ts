@@ -1,6 +1,7 @@
 import { env } from 'node:process';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { HOUR_MS } from '../../../services/platform/durations.ts';
 import { DomainError } from '../../../services/platform/errors.ts';
 import {
   addBlockerToCase,
@@ -35,7 +36,6 @@ import {
 } from '../../../services/refunds/review/refund-review.ts';
 import { propertyRuns } from '../../support/property-runs.ts';
 
-const HOUR_MS = 3_600_000;
 /** The number of runs, repeated while a transition of the table has not occurred. */
 const RUNS = 600;
 const MAX_AMOUNT = 2n ** 53n - 1n;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS } from '../../../services/platform/durations.ts';
 import { DomainError } from '../../../services/platform/errors.ts';
 import {
   addBlockerToCase,
@@ -165,7 +166,6 @@ describe("the merchant's review", () => {
 });
 
 describe("the announcement of the merchant's deadline", () => {
-  const HOUR_MS = 3_600_000;
   const earlier = (date: Date, milliseconds: number) => new Date(date.getTime() - milliseconds);
 
   test('is made before the deadline, once, and does not change the status', () => {

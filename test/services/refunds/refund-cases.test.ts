@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
@@ -9,11 +9,12 @@ import {
   RefundInitiator,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { HOUR_MS } from '../../../services/platform/durations.ts';
+import { ago, hoursAgo } from '../../support/ago.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
-const HOUR_MS = 3_600_000;
 const MAX_AMOUNT = 9_007_199_254_740_991n;
 
 const harness = await startHarness({
@@ -23,14 +24,13 @@ const harness = await startHarness({
 });
 afterAll(() => harness.close());
 
-const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - milliseconds));
 const { FailedPrecondition, InvalidArgument } = Code;
 
 describe('RefundCaseService', () => {
   it('returns an opened case with all its values, amounts exact up to the upper bound', async () => {
     const { refunds, tenant, open } = refundsOf(harness);
     const ids = { saleId: randomUUID(), orderId: randomUUID(), invoiceId: randomUUID() };
-    const paidAt = ago(HOUR_MS);
+    const paidAt = hoursAgo(1);
     const opened = await open({
       ...ids,
       amountMinor: MAX_AMOUNT,
@@ -117,14 +117,14 @@ describe('RefundCaseService', () => {
     const { open } = refundsOf(harness);
     const paymentIntentId = randomUUID();
     const orderId = randomUUID();
-    const paidAt = ago(HOUR_MS);
+    const paidAt = hoursAgo(1);
     await open({ paymentIntentId, orderId, paidAt });
     const silent = await open({ paymentIntentId, paidAt: undefined, window: { case: undefined } });
     expect(silent).toMatchObject({ orderId, paymentPaidAt: paidAt, refundWindow: { days: 30 } });
     const differing = [
       ['orderId', { paidAt, orderId: randomUUID() }],
       ['invoiceId', { paidAt, invoiceId: randomUUID() }],
-      ['paidAt', { paidAt: ago(2 * HOUR_MS) }],
+      ['paidAt', { paidAt: hoursAgo(2) }],
       ['paidAmountMinor', { paidAt, paidAmountMinor: 5_001n }],
       ['refundWindowDays', { paidAt, window: { case: 'refundWindowDays', value: 31 } }],
     ] as const;
@@ -137,7 +137,7 @@ describe('RefundCaseService', () => {
   it('never refunds more than was paid, and frees failed and withdrawn amounts', async () => {
     const { refunds, write, open, processing } = refundsOf(harness);
     const paymentIntentId = randomUUID();
-    const paidAt = ago(HOUR_MS);
+    const paidAt = hoursAgo(1);
     const { id: processed } = await processing({ paymentIntentId, paidAt, amountMinor: 3_000n });
     const { id: withdrawn } = await open({ paymentIntentId, paidAt, amountMinor: 2_000n });
     const another = (amountMinor: bigint) => open({ paymentIntentId, paidAt, amountMinor });
@@ -161,7 +161,7 @@ describe('RefundCaseService', () => {
     const window = { case: 'refundWindowDays', value: 7 } as const;
     const late = open({ window, paidAt: ago(7 * 24 * HOUR_MS + 1_000) });
     await expectRefusal(late, FailedPrecondition, 'REFUND_WINDOW_EXPIRED');
-    await expectRefusal(open({ paidAt: ago(-HOUR_MS) }), InvalidArgument, 'PAID_AT_IN_FUTURE');
+    await expectRefusal(open({ paidAt: hoursAgo(-1) }), InvalidArgument, 'PAID_AT_IN_FUTURE');
     const unknown = await open({ paidAt: undefined, window });
     expect(unknown.refundWindow).toBeUndefined();
     expect(unknown.paymentPaidAt).toBeUndefined();
@@ -169,16 +169,16 @@ describe('RefundCaseService', () => {
 
   it('accepts a past time of a write, but never moves the case back in time', async () => {
     const { refunds, write, open } = refundsOf(harness);
-    const occurredAt = ago(24 * HOUR_MS);
-    const opened = await open({ occurredAt, paidAt: ago(48 * HOUR_MS) });
+    const occurredAt = hoursAgo(24);
+    const opened = await open({ occurredAt, paidAt: hoursAgo(48) });
     expect(opened).toMatchObject({ requestedAt: occurredAt, updatedAt: occurredAt });
-    const before = ago(36 * HOUR_MS);
+    const before = hoursAgo(36);
     const canceled = await refunds.cancelRefundCase({
       ...write(),
       refundCaseId: opened.id,
       occurredAt: before,
     });
     expect(canceled.refundCase?.updatedAt).toEqual(occurredAt);
-    await expectRefusal(open({ occurredAt: ago(-HOUR_MS) }), InvalidArgument, 'OCCURRED_AT_IN_FUTURE');
+    await expectRefusal(open({ occurredAt: hoursAgo(-1) }), InvalidArgument, 'OCCURRED_AT_IN_FUTURE');
   });
 });

@@ -12,6 +12,7 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { daysAgo, hoursAgo } from '../../support/ago.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
@@ -118,9 +119,8 @@ describe('a refund case', () => {
 
   it('announces the approaching deadline once, at the time of the announcement, and mails about it, without a visible change', async () => {
     const { refunds, tenant, write, open } = refundsOf(harness);
-    const at = (days: number) => timestampFromDate(new Date(Date.now() - days * 86_400_000));
-    const opened = await open({ occurredAt: at(6), paidAt: at(7) });
-    const early = open({ occurredAt: at(5.9), paidAt: at(7) });
+    const opened = await open({ occurredAt: daysAgo(6), paidAt: daysAgo(7) });
+    const early = open({ occurredAt: daysAgo(5.9), paidAt: daysAgo(7) });
     const announce = (refundCaseId: string) => refunds.announceReviewDeadline({ ...write(), refundCaseId });
     await expectRefusal(announce((await early).id), Code.FailedPrecondition, 'DEADLINE_NOTICE_NOT_DUE');
     for (let times = 0; times < 2; times += 1) {
@@ -273,7 +273,6 @@ describe('a refund case', () => {
 
   it('mails about a dispute that is recorded a day late only if it has a due date', async () => {
     const { refunds, tenant, write } = refundsOf(harness);
-    const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * 3_600_000);
     const [recent, late, lateWithDueDate] = [randomUUID(), randomUUID(), randomUUID()];
     const open = (disputeId: string, openedHoursAgo: number, due: object = {}) =>
       refunds.openDispute({
@@ -294,7 +293,6 @@ describe('a refund case', () => {
   });
 
   it('mails about the end of a dispute unless it is recorded more than a day late, or in the sandbox', async () => {
-    const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * 3_600_000);
     const endings = async (environment: Environment, closedHoursAgo: number) => {
       const { refunds, tenant, write } = refundsOf(harness, 'inProcess', newTenant(environment));
       const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID() };

@@ -1,4 +1,3 @@
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -7,11 +6,9 @@ import {
   RefundBlocker,
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { hoursAgo } from '../../support/ago.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
-
-const HOUR_MS = 3_600_000;
-const ago = (milliseconds: number) => timestampFromDate(new Date(Date.now() - milliseconds));
 
 let harness: TestHarness;
 beforeAll(async () => {
@@ -52,21 +49,21 @@ describe('the limits of 24 hours', () => {
 
   it('count the 24 hours around the time of a case, also for a past one', async () => {
     const { open } = refundsOf(harness);
-    const paidAt = ago(72 * HOUR_MS);
-    await open({ paidAt, amountMinor: 4_000n, occurredAt: ago(25 * HOUR_MS) });
+    const paidAt = hoursAgo(72);
+    await open({ paidAt, amountMinor: 4_000n, occurredAt: hoursAgo(25) });
     expect((await open({ amountMinor: 4_000n })).blockedBy).toEqual([]);
     for (const hours of [23, 26]) {
-      const between = await open({ paidAt, amountMinor: 1n, occurredAt: ago(hours * HOUR_MS) });
+      const between = await open({ paidAt, amountMinor: 1n, occurredAt: hoursAgo(hours) });
       expect(between.blockedBy).toEqual([RefundBlocker.REFUND_VOLUME_24H]);
     }
-    const earlier = await open({ paidAt, amountMinor: 4_000n, occurredAt: ago(51 * HOUR_MS) });
+    const earlier = await open({ paidAt, amountMinor: 4_000n, occurredAt: hoursAgo(51) });
     expect(earlier.blockedBy).toEqual([]);
   });
 
   it('apply again when the merchant approves, but not when they contest', async () => {
     const { refunds, write, open } = refundsOf(harness);
-    const paidAt = ago(72 * HOUR_MS);
-    const occurredAt = ago(25 * HOUR_MS);
+    const paidAt = hoursAgo(72);
+    const occurredAt = hoursAgo(25);
     const { id: first } = await open({ paidAt, amountMinor: 3_000n, occurredAt });
     const { id: second } = await open({ paidAt, amountMinor: 1_000n, occurredAt });
     await open({ amountMinor: 2_000n });

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import {
@@ -13,12 +12,10 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
+import { daysAgo } from '../../support/ago.ts';
 import { startHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { refundsOf } from './refund-case-fixture.ts';
-
-const DAY_MS = 86_400_000;
-const daysAgo = (days: number) => timestampFromDate(new Date(Date.now() - days * DAY_MS));
 
 const harness = await startHarness({ SERVICES: 'refunds,funds' });
 afterAll(() => harness.close());

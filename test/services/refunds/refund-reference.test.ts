@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, expect, it } from 'vitest';
 import { RefundCaseStatus, RefundInitiator } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { daysAgo } from '../../support/ago.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
@@ -10,19 +10,17 @@ import { refundsOf } from './refund-case-fixture.ts';
 const harness = await startHarness({ SERVICES: 'refunds' });
 afterAll(() => harness.close());
 
-const DAY_MS = 86_400_000;
-
 /** A refund of a payment as its caller repeats it: each time with a new idempotency key, as after 24 hours. */
 const request = () => ({
   paymentIntentId: randomUUID(),
-  paidAt: timestampFromDate(new Date(Date.now() - DAY_MS)),
+  paidAt: daysAgo(1),
   refundReference: 'R-10482/1',
 });
 
 it('opens one case of a reference, and returns it as it now is, also beyond the refund window', async () => {
   const { refunds, tenant, write, open } = refundsOf(harness, 'grpc');
-  const paidAt = timestampFromDate(new Date(Date.now() - 40 * DAY_MS));
-  const occurredAt = timestampFromDate(new Date(Date.now() - 35 * DAY_MS));
+  const paidAt = daysAgo(40);
+  const occurredAt = daysAgo(35);
   const refund = { ...request(), paidAt, amountMinor: 5_000n };
   const opened = await open({ ...refund, occurredAt });
   expect(opened.refundReference).toBe('R-10482/1');

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, expect, it } from 'vitest';
 import { DisputeOutcome, ProviderOutcome } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { minutesAgo } from '../../support/ago.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness } from '../../support/harness.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
@@ -11,7 +11,7 @@ import { refundsOf } from './refund-case-fixture.ts';
 const harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_FREQUENCY_LIMIT_24H: '1000' });
 afterAll(() => harness.close());
 
-const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
+const paidAt = minutesAgo(1);
 
 /** A merchant with payments of a sale. */
 function merchant() {

@@ -7,10 +7,9 @@ import {
   RefundCaseSchema,
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { HOUR_MS } from '../../../services/platform/durations.ts';
 import { findDueRefunds } from '../../../workflows/accounts/deadline-notice.ts';
 import { newTenant } from '../../support/harness.ts';
-
-const HOUR_MS = 3_600_000;
 
 it('counts the announced deadlines of all pages, and reads no page after those', async () => {
   const nowMs = Date.now();

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Language, MailTopic, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
@@ -12,6 +11,7 @@ import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { exhausted } from '../../services/webhooks/subscriptions/subscription-errors.ts';
+import { daysAgo } from '../../support/ago.ts';
 import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { historyText } from '../../support/recorded-histories.ts';
@@ -26,8 +26,6 @@ import {
   startNoticeHarness,
 } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
-
-const DAY_MS = 86_400_000;
 
 let temporal: TestNamespace;
 let inbox: SmtpInbox;
@@ -79,7 +77,6 @@ it('mails those who may act about refunds and disputes that are due soon, and ab
   ];
   const unwanted = [MailTopic.REFUND_DEADLINES, MailTopic.DISPUTE_DEADLINES, MailTopic.DEBTS];
   for (const { accountId } of [developer, admin]) await client.setMailPreferences({ accountId, unwanted });
-  const daysAgo = (days: number) => timestampFromMs(Date.now() - days * DAY_MS);
   const due = await open({ amountMinor: 4_990n, occurredAt: daysAgo(6.5), paidAt: daysAgo(7) });
   // Its deadline is a week away: it is not due soon.
   const later = await open({ paymentIntentId: randomUUID() });

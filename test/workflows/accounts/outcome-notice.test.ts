@@ -27,6 +27,7 @@ import {
   workflowId,
   workflowType,
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
+import { DAY_MS } from '../../../services/platform/durations.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import type { PaymentsWorker } from '../../../workflows/worker.ts';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
@@ -41,7 +42,6 @@ import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { DASHBOARD, noticeHandle, startNoticeHarness } from './notice-fixture.ts';
 import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
-const DAY_MS = 86_400_000;
 const WAIT = { timeout: 40_000, interval: 100 };
 
 let temporal: TestNamespace;

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import { BlockReason } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
 import {
@@ -10,6 +9,7 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
+import { minutesAgo } from '../../support/ago.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { eventually, merchantOf, sharedRefundHarness } from './refund-harness.ts';
 
@@ -230,7 +230,7 @@ describe("a dispute holds its payment's funds", () => {
     // Another payment has paid 500 of the sale.
     const saleId = await earn(1_500n);
     const paymentIntentId = randomUUID();
-    const paidAt = timestampFromMs(Date.now() - 60_000);
+    const paidAt = minutesAgo(1);
     const payment = { paymentIntentId, saleId, paidAt, paidAmountMinor: 1_000n };
     const facts = { ...payment, initiator: RefundInitiator.MERCHANT };
     const refund = async (amountMinor: bigint) => {

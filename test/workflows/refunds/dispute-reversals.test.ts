@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
 import { MovementKind } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
@@ -10,6 +9,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import * as disputeHold from '../../../services/contracts/refunds/dispute-hold.contract.ts';
+import { minutesAgo } from '../../support/ago.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { eventually, merchantOf, sharedRefundHarness } from './refund-harness.ts';
 
@@ -115,7 +115,7 @@ it('its payment can be refunded again, and cases that it blocked are unblocked',
     paymentIntentId: randomUUID(),
     saleId,
     paidAmountMinor: 100n,
-    paidAt: timestampFromMs(Date.now() - 60_000),
+    paidAt: minutesAgo(1),
     initiator: RefundInitiator.MERCHANT,
   };
   const { id } = await open({ ...facts, amountMinor: 60n });

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { describe, expect, it } from 'vitest';
 import {
   RefundBlocker,
@@ -9,19 +8,19 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { workflowId, workflowType } from '../../../services/contracts/refunds/refund-funding.contract.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
+import { minutesAgo } from '../../support/ago.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { eventually, merchantOf, type RefundMerchant, sharedRefundHarness } from './refund-harness.ts';
 
 const { FUNDING_REQUIRED, PROCESSING } = Status;
-const MINUTE_MS = 60_000;
 
 const fixture = sharedRefundHarness({ REFUND_FREQUENCY_LIMIT_24H: '1000' });
 
 const merchant = () => merchantOf(fixture().harness);
 
 /** A case that waits for the balance, requested this many minutes ago. */
-async function waiting(of: RefundMerchant, amountMinor: bigint, minutesAgo = 0, saleId?: string) {
-  const occurredAt = timestampFromDate(new Date(Date.now() - minutesAgo * MINUTE_MS));
+async function waiting(of: RefundMerchant, amountMinor: bigint, minutes = 0, saleId?: string) {
+  const occurredAt = minutesAgo(minutes);
   const opening = { initiator: RefundInitiator.MERCHANT, amountMinor, saleId, occurredAt };
   const { id, paymentIntentId } = await of.open({ ...opening, paidAmountMinor: amountMinor });
   await of.start(id);
@@ -169,7 +168,7 @@ describe('a refund that waits for the balance', () => {
     const never = await m.approved(1n);
     const canceled = await m.approved(1n);
     await m.refunds.cancelRefundCase({ ...m.write(), refundCaseId: canceled });
-    const requestedAt = timestampFromDate(new Date(Date.now() - MINUTE_MS));
+    const requestedAt = minutesAgo(1);
     for (const [refundCaseId, execution] of [
       [randomUUID(), 1],
       [never, 1],

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import { WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
@@ -17,6 +16,7 @@ import { createRefundActivities } from '../../../workflows/refunds/refund.activi
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
 import { startActivityWorker } from '../../support/activity-worker.ts';
+import { ago } from '../../support/ago.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
@@ -116,7 +116,7 @@ describe('the reversal of a refund', () => {
 describe("the wait for a merchant's review", () => {
   /** A case with a deadline at this distance. */
   const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
-    open({ occurredAt: timestampFromDate(new Date(Date.now() - REVIEW_PERIOD_MS + inMs)) });
+    open({ occurredAt: ago(REVIEW_PERIOD_MS + inMs) });
 
   /** When the deadline was announced: milliseconds before it. */
   const announcements = (id: string) =>

@@ -3,11 +3,10 @@ import {
   type AdvanceRequest,
   AdvanceRequestStatus,
 } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { type EnumName, enumName } from '../../../../services/platform/enum-name.ts';
 import type { View } from '../../shell/view.ts';
 import type { advanceStepTexts } from './advance-steps.texts.ts';
-
-const DAY_MS = 86_400_000;
 
 type StateName = EnumName<typeof AdvanceRequestStatus>;
 export type StepName = keyof (typeof advanceStepTexts)['en']['steps'];

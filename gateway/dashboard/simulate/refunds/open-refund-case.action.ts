@@ -1,6 +1,7 @@
 import { type Timestamp, timestampFromDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { type Static, Type } from 'typebox';
 import { ApprovalMode, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { reasonOf, refusalText } from '../../shell/failures.ts';
 import type { Pages } from '../../shell/pages.ts';
 import { textsFor, type View } from '../../shell/view.ts';
@@ -12,7 +13,6 @@ import { paymentOf } from '../simulated-facts.ts';
 import { amountMinorOf, countOf, type Draft, daysAgo, faultsOf, idOf, thisHourMs } from '../typed-values.ts';
 import { MAX_DAYS_AGO, REQUESTERS } from './refund-form.ts';
 
-const DAY_MS = 86_400_000;
 const MAX_REASON_LENGTH = 2_000;
 const WINDOW_DAYS = 30;
 /** The field at fault, by the reason of a refusal. */

@@ -6,6 +6,7 @@ import {
   DeliveryStatus,
   type WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { MINUTE_MS } from '../../../../services/platform/durations.ts';
 import { badge, moment, type Tone } from '../../shell/components.ts';
 import { type Html, html } from '../../shell/html.ts';
 import { type PlainView, textsFor } from '../../shell/view.ts';
@@ -14,8 +15,6 @@ import { deliveriesTexts } from './deliveries.texts.ts';
 
 /** The statuses that a delivery can have. */
 export type KnownStatus = Exclude<DeliveryStatus, DeliveryStatus.UNSPECIFIED>;
-
-const MINUTE_MS = 60_000;
 
 const TONES: Readonly<Record<KnownStatus, Tone>> = {
   [DeliveryStatus.PENDING]: 'busy',

@@ -3,6 +3,7 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { notice } from '../../shell/components.ts';
 import { type Html, html, nothing } from '../../shell/html.ts';
 import { liveRegion } from '../../shell/live.ts';
@@ -11,7 +12,6 @@ import { troubleTextsOf } from './subscription-state.ts';
 import { troubleTexts } from './trouble-banner.texts.ts';
 
 const MAX_LISTED = 5;
-const DAY_MS = 86_400_000;
 /** An endpoint disabled by a 410 is listed for a week: after that, it was probably intended. */
 const GONE_SHOWN_MS = 7 * DAY_MS;
 

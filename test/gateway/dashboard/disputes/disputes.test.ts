@@ -10,12 +10,12 @@ import {
   DisputeReason,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
+import { HOUR_MS } from '../../../../services/platform/durations.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { hoursAgo } from '../../../support/ago.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { readCsv } from '../exports/read-csv.ts';
-
-const HOUR_MS = 3_600_000;
 
 const fixture = await sharedDashboard();
 
@@ -25,7 +25,7 @@ async function merchant() {
   const person = (role: Role) => fixture.signIn({ [merchantId]: role });
   const dispute = async (reason: DisputeReason, dueInHours: number | undefined, terms: object = {}) => {
     const due = dueInHours !== undefined && { dueAt: timestampFromMs(Date.now() + dueInHours * HOUR_MS) };
-    const occurredAt = timestampFromMs(Date.now() - 3 * HOUR_MS);
+    const occurredAt = hoursAgo(3);
     const opening = { disputeId: randomUUID(), paymentIntentId: randomUUID(), reason, ...due, occurredAt };
     return (await refunds.openDispute({ ...write(), ...opening, ...terms })).dispute!;
   };

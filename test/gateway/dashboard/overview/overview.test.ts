@@ -6,6 +6,7 @@ import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { RefundBlocker, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { exhausted, gone } from '../../../services/webhooks/subscriptions/subscription-errors.ts';
 import { newWrite } from '../../../support/harness.ts';
@@ -183,7 +184,7 @@ describe('the overview', () => {
     expect(lines.length).toBeGreaterThan(0);
     const dates = lines.map((line) => line.querySelector('a')!.getAttribute('href')!.slice(-10));
     expect(dates).toEqual([...dates].sort());
-    expect(dates.every((date) => date >= new Date(Date.now() - 86_400_000).toISOString().slice(0, 10))).toBe(
+    expect(dates.every((date) => date >= new Date(Date.now() - DAY_MS).toISOString().slice(0, 10))).toBe(
       true,
     );
   });
@@ -191,10 +192,10 @@ describe('the overview', () => {
   it('leads from the chart of recent refunds to the refunds that it counts', async () => {
     const merchant = await fixture.newMerchant();
     const openDaysAgo = (days: number) => {
-      const at = Date.now() - days * 86_400_000;
+      const at = Date.now() - days * DAY_MS;
       return merchant.refunds.open({
         occurredAt: timestampFromMs(at),
-        paidAt: timestampFromMs(at - 86_400_000),
+        paidAt: timestampFromMs(at - DAY_MS),
       });
     };
     const recent = await openDaysAgo(2);

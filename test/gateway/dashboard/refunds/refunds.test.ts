@@ -13,14 +13,14 @@ import {
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays, civilDateAt } from '../../../../services/platform/civil-date.ts';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
+import { daysAgo } from '../../../support/ago.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { type SeenPage, sharedDashboard } from '../dashboard-fixture.ts';
 import { textOf } from '../page-text.ts';
-
-const DAY_MS = 86_400_000;
 
 const fixture = await sharedDashboard();
 
@@ -191,7 +191,7 @@ it('shows on the pages of a case and its sale what was refunded and lost, and wh
   const { visitor, list, refunds, tenant, write, open, processing } = await merchant(Role.VIEWER);
   const funds = fundsCaller(fixture.transport, tenant);
   const { saleId } = await funds.sell({ gross: 10_000n });
-  const paidAt = timestampFromMs(Date.now() - DAY_MS);
+  const paidAt = daysAgo(1);
   const facts = { paymentIntentId: randomUUID(), saleId, paidAt, paidAmountMinor: 10_000n };
   const { id: refundCaseId } = await processing({ ...facts, amountMinor: 3_000n });
   await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome: ProviderOutcome.SUCCEEDED });

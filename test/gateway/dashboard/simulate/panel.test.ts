@@ -12,6 +12,7 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { sharedDashboard } from '../dashboard-fixture.ts';
 import { idIn, type SandboxFixture, sandboxFixture, stateOn, stepsOn } from './sandbox-fixture.ts';
@@ -136,7 +137,7 @@ it('sends what happened 8 days ago to the endpoints of today', async () => {
     ...tenantOf(panel),
     eventId,
   });
-  const weekAgoMs = Date.now() - 7 * 86_400_000;
+  const weekAgoMs = Date.now() - 7 * DAY_MS;
   expect(timestampMs(event!.timestamp!)).toBeLessThan(weekAgoMs);
   expect(timestampMs(subscription!.createdAt!)).toBeGreaterThan(weekAgoMs);
 });

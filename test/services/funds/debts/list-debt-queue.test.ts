@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { expect, it } from 'vitest';
 import { DebtAction } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
 import { scrape, UNTIL_SCRAPED } from '../../../support/scrape.ts';
 import { fundsCaller } from '../funds-caller.ts';
 import { debtQueue } from './debt-queue.ts';
 
-const DUE_AFTER_MS = 30 * 24 * 60 * 60 * 1_000;
+const DUE_AFTER_MS = 30 * DAY_MS;
 
 const { harness, statements } = sharedListHarness('funds');
 

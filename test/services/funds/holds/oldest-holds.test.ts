@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, expect, it } from 'vitest';
 import { BlockOutcome, BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { daysAgo } from '../../../support/ago.ts';
 import { startHarness } from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { fundsCaller } from '../funds-caller.ts';
 
-const DAY_MS = 86_400_000;
 const { KYC_PENDING, COMPLIANCE_HOLD, HOLD_OR_DISPUTE } = BlockReason;
 
 const harness = await startHarness();
@@ -16,7 +15,7 @@ it('the age of the oldest hold is a metric by reason until it is lifted, and the
   const { client, tenant, write } = fundsCaller(harness.transports.inProcess);
   const block = async (reason: BlockReason, days: number) => {
     const hold = { saleId: randomUUID(), sourceId: randomUUID(), reason };
-    const openedAt = timestampFromMs(Date.now() - days * DAY_MS);
+    const openedAt = daysAgo(days);
     await client.blockFunds({ ...write(), ...hold, occurredAt: openedAt });
     return { ...hold, openedAt };
   };

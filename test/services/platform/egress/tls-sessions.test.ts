@@ -1,11 +1,10 @@
 import type { SecureVersion, TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { issueCertificate } from '../../../../local/certificates.ts';
+import { HOUR_MS } from '../../../../services/platform/durations.ts';
 import { TlsSessions } from '../../../../services/platform/egress/tls-sessions.ts';
 import { createLoopbackGuard, post } from '../../../support/loopback-guard.ts';
 import { startReceiver, testAuthority } from '../../../support/tls-receiver.ts';
-
-const HOUR_MS = 3_600_000;
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { type CertificatePair, createAuthority, issueCertificate } from '../../../../local/certificates.ts';
+import { HOUR_MS } from '../../../../services/platform/durations.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { openTlsFiles, type TlsFiles } from '../../../../services/platform/process/tls-files.ts';
 import { scrape } from '../../../support/scrape.ts';
 
 const INTERVAL_MS = 5_000;
-const HOUR_MS = 3_600_000;
 
 let files: TlsFiles;
 let replaced: number;

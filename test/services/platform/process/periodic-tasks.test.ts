@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { newKeyRings } from '../../../../local/generated-secrets.ts';
@@ -9,6 +8,7 @@ import type { Database } from '../../../../services/platform/database/database.t
 import { type PeriodicTask, PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { expiredIdempotencyRecords } from '../../../../services/platform/writes/expired-idempotency-records.ts';
+import { minutesAgo } from '../../../support/ago.ts';
 import { createTestDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
@@ -227,7 +227,7 @@ describe('expired idempotency records', () => {
     const request = {
       ...write(),
       paymentIntentId: randomUUID(),
-      paidAt: timestampFromMs(Date.now() - 60_000),
+      paidAt: minutesAgo(1),
     };
     const first = await openCase(request);
     expect((await openCase(request)).id).toBe(first.id);

@@ -1,10 +1,9 @@
 import { afterAll, expect, test } from 'vitest';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { auditPartitions } from '../../../../services/platform/writes/audit-partitions.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { sqlOf } from '../../../support/sql.ts';
-
-const DAY_MS = 86_400_000;
 
 const databaseUrl = await createTestDatabase();
 const database = await openDatabase(databaseUrl);

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { RefundCaseService, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { REPLAYED_HEADER } from '../../../../services/platform/rpc/call-context.ts';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
+import { minutesAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
@@ -25,7 +25,7 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
     initiator: RefundInitiator.CUSTOMER,
     reason: 'broken',
     paidAmountMinor: 100n,
-    paidAt: timestampFromMs(Date.now() - 60_000),
+    paidAt: minutesAgo(1),
     evidenceCount: 0,
     window: { case: 'refundWindowDays', value: 30 } as const,
   });

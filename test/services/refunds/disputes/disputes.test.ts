@@ -15,6 +15,7 @@ import {
   ReviewDecision,
   RefundCaseStatus as Status,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { minutesAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { startHarness } from '../../../support/harness.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
@@ -24,7 +25,7 @@ const harness = await startHarness({ SERVICES: 'refunds,funds' });
 afterAll(() => harness.close());
 
 const DISPUTED = [RefundBlocker.PAYMENT_DISPUTED];
-const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
+const paidAt = minutesAgo(1);
 const payment = () => ({ paymentIntentId: randomUUID(), paidAt, paidAmountMinor: 100_000n });
 
 describe('disputes', () => {

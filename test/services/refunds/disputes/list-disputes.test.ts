@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate, timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { DisputeOutcome, DisputeStatus } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { hoursAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
 import { planOf } from '../../../support/list-walk.ts';
@@ -41,8 +42,8 @@ describePlans(
 it('lists the disputes of sales, newest first', async () => {
   const { refunds, tenant, write } = refundsOf(harness());
   const [saleId, otherSaleId] = [randomUUID(), randomUUID()];
-  const open = async (named: string | undefined, hoursAgo: number) => {
-    const occurredAt = timestampFromMs(Date.now() - hoursAgo * 3_600_000);
+  const open = async (named: string | undefined, hours: number) => {
+    const occurredAt = hoursAgo(hours);
     const opening = { disputeId: randomUUID(), paymentIntentId: randomUUID(), saleId: named, occurredAt };
     return (await refunds.openDispute({ ...write(), ...opening })).dispute!.id;
   };

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { afterAll, expect, it } from 'vitest';
 import {
@@ -7,6 +6,7 @@ import {
   ProviderOutcome,
   RefundBlocker,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { minutesAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { startHarness } from '../../../support/harness.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
@@ -17,7 +17,7 @@ afterAll(() => harness.close());
 it('returns what was refunded and lost of a payment, and what a new case can be opened for without a dispute', async () => {
   const { refunds, tenant, write, open, processing } = refundsOf(harness, 'grpc');
   const saleId = randomUUID();
-  const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
+  const paidAt = minutesAgo(1);
   const facts = { paymentIntentId: randomUUID(), saleId, paidAt, paidAmountMinor: 10_000n };
   const { paymentIntentId } = facts;
   const read = async () => (await refunds.getPayment({ ...tenant, paymentIntentId })).payment!;

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ProviderOutcome, RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
+import { hoursAgo } from '../../../support/ago.ts';
 import { startHarness } from '../../../support/harness.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 
@@ -19,7 +19,7 @@ const outcomesOf = (settled: readonly PromiseSettledResult<unknown>[]) =>
 describe('concurrent requests', () => {
   it('open cases of a new payment up to the amount paid', async () => {
     const { open, refunds, tenant } = refundsOf(harness);
-    const paidAt = timestampFromDate(new Date(Date.now() - 3_600_000));
+    const paidAt = hoursAgo(1);
     const payment = { paymentIntentId: randomUUID(), paidAmountMinor: 5_000n, paidAt };
     // As many as there are connections: a call does not wait long for one.
     const all = await Promise.allSettled(

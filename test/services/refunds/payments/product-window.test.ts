@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
+import { minutesAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { startHarness } from '../../../support/harness.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
@@ -10,7 +10,7 @@ import { refundsOf } from '../refund-case-fixture.ts';
 const harness = await startHarness({ SERVICES: 'refunds,catalog' });
 afterAll(() => harness.close());
 
-const paidAt = timestampFromDate(new Date(Date.now() - 60_000));
+const paidAt = minutesAgo(1);
 
 describe('the refund window of a product', () => {
   const productOf = async ({ write }: ReturnType<typeof refundsOf>, refundWindowDays: number) => {

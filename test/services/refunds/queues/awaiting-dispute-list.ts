@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { DisputeOrder } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { HOUR_MS } from '../../../../services/platform/durations.ts';
 import type { TestHarness } from '../../../support/harness.ts';
 import { type ListSubject, newestFirst, rpcPage } from '../../../support/list-walk.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 
-const HOUR_MS = 3_600_000;
 const NOW_MS = Date.now();
 const PAYMENTS = [randomUUID(), randomUUID()];
 

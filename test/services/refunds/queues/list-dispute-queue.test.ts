@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
 import {
   DisputeAction as Action,
   ActionOwner,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { minutesAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
@@ -15,7 +15,6 @@ import { disputeQueue } from './dispute-queue.ts';
 const { harness, statements } = sharedListHarness('refunds,funds');
 
 const { MERCHANT, OPERATIONS } = ActionOwner;
-const minutesAgo = (minutes: number) => timestampFromMs(Date.now() - minutes * 60_000);
 
 describeQueue('ListDisputeQueue', () => disputeQueue(harness()), statements, [
   ['', 'dispute_queue'],

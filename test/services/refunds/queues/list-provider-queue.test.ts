@@ -4,13 +4,12 @@ import {
   ProviderQueueAction as Action,
   ProviderOutcome,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { providerQueue } from './provider-queue.ts';
-
-const DAY_MS = 86_400_000;
 
 const { harness, statements } = sharedListHarness('refunds,funds');
 

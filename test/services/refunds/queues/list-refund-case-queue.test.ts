@@ -14,6 +14,8 @@ import {
   RefundInitiator,
   ReviewDecision,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { HOUR_MS } from '../../../../services/platform/durations.ts';
+import { hoursAgo, minutesAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { sharedListHarness } from '../../../support/list-suite.ts';
 import { describeQueue } from '../../../support/queue-suite.ts';
@@ -34,7 +36,6 @@ async function itemOf({ refunds, tenant }: ReturnType<typeof refundsOf>, id: str
   return items.find(({ refundCase }) => refundCase!.id === id);
 }
 
-const HOUR_MS = 3_600_000;
 /** Who owes each action, and how long they have; AWAIT_MERCHANT has a deadline. */
 const RULES: Partial<Record<Action, readonly [owner: ActionOwner, dueAfterMs: number]>> = {
   [Action.REVIEW]: [ActionOwner.OPERATIONS, 72 * HOUR_MS],
@@ -103,7 +104,6 @@ it('asks for the dispute first, and lists no case that is closed', async () => {
 it('awaits the end of a dispute, then a decision from that time on, unless too little of the payment is left', async () => {
   const merchant = refundsOf(harness(), 'grpc');
   const { refunds, write, open } = merchant;
-  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
   const facts = { paymentIntentId: randomUUID(), paidAmountMinor: 1_000n, paidAt: hoursAgo(200) };
   const occurredAt = hoursAgo(100);
   const opened = async (amountMinor: bigint) =>
@@ -130,7 +130,6 @@ it('awaits the end of a dispute, then a decision from that time on, unless too l
 
 it('lists cases of a minimum age', async () => {
   const { refunds, tenant, open } = refundsOf(harness(), 'grpc');
-  const minutesAgo = (minutes: number) => timestampFromMs(Date.now() - minutes * 60_000);
   const opened = async (minutes: number) =>
     (await open({ occurredAt: minutesAgo(minutes), paidAt: minutesAgo(100) })).id;
   const [old, young] = [await opened(30), await opened(10)];

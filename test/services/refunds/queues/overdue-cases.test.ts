@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -10,13 +10,13 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { hoursAgo } from '../../../support/ago.ts';
 import { copyRows } from '../../../support/copy-rows.ts';
 import { newTenant, startHarness } from '../../../support/harness.ts';
 import { scrape, UNTIL_SCRAPED } from '../../../support/scrape.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { expectIndexesRead } from './indexes-of-open-cases.ts';
 
-const HOUR_MS = 3_600_000;
 const OWNERS = ['MERCHANT', 'OPERATIONS', 'SERVICE'] as const;
 
 const harness = await startHarness({
@@ -29,10 +29,10 @@ const harness = await startHarness({
 afterAll(() => harness.close());
 
 /** Cases that entered each open status this many hours ago. */
-async function openCases(hoursAgo: number, environment: Environment): Promise<void> {
+async function openCases(hours: number, environment: Environment): Promise<void> {
   const { refunds, write, open } = refundsOf(harness, 'inProcess', newTenant(environment));
-  const occurredAt = timestampFromMs(Date.now() - hoursAgo * HOUR_MS);
-  const paidAt = timestampFromMs(Date.now() - 100 * HOUR_MS);
+  const occurredAt = hoursAgo(hours);
+  const paidAt = hoursAgo(100);
   const opened = async (initiator: RefundInitiator) => (await open({ initiator, occurredAt, paidAt })).id;
   const executing = async () => {
     const refundCaseId = await opened(RefundInitiator.MERCHANT);
@@ -74,7 +74,7 @@ async function overdueInMetrics(environment: 'live' | 'test') {
 }
 
 it('counts the cases that are overdue in the queue, by environment and owner', async () => {
-  for (const hoursAgo of [0, 5, 15, 30]) await openCases(hoursAgo, Environment.LIVE);
+  for (const hours of [0, 5, 15, 30]) await openCases(hours, Environment.LIVE);
   await openCases(15, Environment.TEST);
   // A review ends after 20 hours and an execution is due after one; other work (one kind for the merchant, three for
   // operations) is due after 10.
@@ -89,7 +89,6 @@ it('counts the cases that are overdue in the queue, by environment and owner', a
 
 it('counts a disputed case only once its dispute is closed, and work has been due since then', async () => {
   const { refunds, write, open } = refundsOf(harness, 'inProcess', newTenant(Environment.LIVE));
-  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
   const before = (await overdueInQueue(Environment.LIVE)).OPERATIONS!;
   const disputed = async () => {
     const disputeId = randomUUID();
@@ -122,7 +121,6 @@ it('reads indexes of open cases only', async () => {
 
 it('counts open disputes that have had no outcome for too long after their due date or their opening', async () => {
   const { refunds, write } = refundsOf(harness, 'inProcess', newTenant(Environment.LIVE));
-  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
   const open = async (openedHoursAgo: number, due: object = {}) => {
     const disputeId = randomUUID();
     const opening = { ...write(), disputeId, paymentIntentId: randomUUID(), amountMinor: 70n };
@@ -146,7 +144,6 @@ it('counts open disputes that have had no outcome for too long after their due d
 
 it('counts responses that are not submitted for too long, or a day before the due date', async () => {
   const { refunds, write } = refundsOf(harness, 'inProcess', newTenant(Environment.LIVE));
-  const hoursAgo = (hours: number) => timestampFromMs(Date.now() - hours * HOUR_MS);
   const answer = async (respondedHoursAgo: number, dueInHours?: number) => {
     const disputeId = randomUUID();
     const dueAt = dueInHours === undefined ? undefined : hoursAgo(-dueInHours);

@@ -6,6 +6,7 @@ import {
   RefundDebitOutcome,
   RefundInitiator,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { copyRows } from '../../../support/copy-rows.ts';
 import type { TestHarness } from '../../../support/harness.ts';
 import { newestFirst, rpcPage } from '../../../support/list-walk.ts';
@@ -13,7 +14,6 @@ import type { Queue } from '../../../support/queue-suite.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { addFinishedCases } from './refund-case-queue.ts';
 
-const DAY_MS = 86_400_000;
 const START_MS = Date.now() - 2 * DAY_MS;
 
 /** The queue of refunds that await the provider, for the queue suite. The provider has been silent for two days. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import {
   afterReport,
   isKnown,
@@ -9,7 +10,6 @@ import {
 import { expectedAttempts, type ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 
 const SCHEDULE = [0, 5_000, 300_000, 3_600_000];
-const DAY_MS = 86_400_000;
 const endedAt = new Date('2026-07-02T13:05:00.000Z');
 
 const delivery = (row: Partial<ReportedRow> = {}) => ({

@@ -7,6 +7,7 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { tenantOf } from '../../../../services/platform/tenant.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
@@ -132,7 +133,6 @@ describe('a report', () => {
 });
 
 describe('a process whose clock is wrong', () => {
-  const DAY_MS = 24 * 60 * 60_000;
   /** Later than the second attempt is due, and than an attempt is lost. */
   const SOON_MS = 60_000;
   const isSoon = (at: Date | null) => at !== null && Math.abs(at.getTime() - Date.now()) < SOON_MS;

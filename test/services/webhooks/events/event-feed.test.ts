@@ -5,14 +5,13 @@ import { v7 as uuidv7 } from 'uuid';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { createTestDatabase, newTenant, startHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
-/** Transactions of other databases of the same server hold the feed back, too. */
-const DAY_MS = 86_400_000;
 const PATIENT = { timeout: 40_000, interval: 50 };
 
 const statements: string[] = [];
@@ -157,7 +156,7 @@ describe('ListEventFeed', () => {
   it('starts with the first event published since a time, and continues where a partition was dropped', async () => {
     const tenant = newTenant();
     const since = Date.now();
-    const weeksAgo = since - 21 * 86_400_000;
+    const weeksAgo = since - 21 * DAY_MS;
     const [partition] = await sqlOf<{ name: string }>(
       harness,
       `select p as name from webhooks.ensure_partitions('live', to_timestamp($1), to_timestamp($1)) p

@@ -1,12 +1,11 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { HOUR_MS } from '../../../../services/platform/durations.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { planOf } from '../../../support/list-walk.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import type { TestTenant } from '../webhooks-fixture.ts';
-
-const HOUR_MS = 3_600_000;
 
 const statements: string[] = [];
 const webhooks = await startLanesFixture({}, (sql) => statements.push(sql));

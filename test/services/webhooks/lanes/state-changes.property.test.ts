@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { MINUTE_MS } from '../../../../services/platform/durations.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
@@ -236,8 +237,6 @@ const CHANGES: Readonly<Record<string, Change>> = {
     };
   },
 };
-
-const MINUTE_MS = 60_000;
 
 it.each(Object.entries(CHANGES))(
   'serializes %s with an event that is being published: it waits, and later events see it, whatever their clocks',

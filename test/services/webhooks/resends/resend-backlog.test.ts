@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { startWebhooks } from '../attempts/attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
 
-const DAY_MS = 86_400_000;
 /** More than the 10,000 events that a preview counts. */
 const EVENTS = 11_000;
 const FAILED = 7;

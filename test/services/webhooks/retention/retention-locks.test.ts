@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type pg from 'pg';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { createServices } from '../../../../services/server.ts';
@@ -12,7 +13,6 @@ import { startAttempts } from '../attempts/attempts-fixture.ts';
 import { insertPastDeliveries } from '../webhook-past.ts';
 import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
 
-const DAY_MS = 86_400_000;
 const DELIVERIES = 10_000;
 /** The settings of all connections: those of delivery, but with a short lock timeout. */
 const DISPATCH_SETTINGS = [

@@ -10,6 +10,7 @@ import {
   SubscriptionErrorCause,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { createLogger, metrics } from '../../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../../services/server.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
@@ -46,7 +47,7 @@ async function delivered(tenant: TestTenant = newTenant()) {
 }
 
 const old = (names: readonly string[], days: number) => {
-  const before = new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
+  const before = new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '');
   return names.filter((name) => name.slice(-8) < before);
 };
 
@@ -74,7 +75,7 @@ async function expiredInLive(): Promise<number> {
 
 describe('partitions', () => {
   const day = (days: number) =>
-    new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
+    new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10).replaceAll('-', '');
   /** Drops those of the last three weeks and later. */
   const dropRecentPartitions = async () => {
     const names = [...(await partitionNames(fixture, 'live')), ...(await partitionNames(fixture, 'test'))];

@@ -11,14 +11,13 @@ import {
   WebhookSubscriptionService,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { HOUR_MS } from '../../../../services/platform/durations.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { createLoopbackGuard } from '../../../support/loopback-guard.ts';
 import { type ReceivedRequest, startReceiver } from '../../../support/tls-receiver.ts';
 import { deliverWaiting } from '../../platform/egress/deliver-waiting.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
-
-const HOUR_MS = 3_600_000;
 
 const receiver = await startReceiver();
 const harness = await startHarness({

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../../../../services/platform/durations.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
 import { startDeliveriesFixture } from './deliveries-fixture.ts';
 
@@ -39,7 +40,7 @@ describe('the list of deliveries', () => {
     const [first] = await fixture.attempted(tenant, { httpStatus: 200 }, 'ação 1');
     await fixture.attempted(tenant, { httpStatus: 503 }, 'object 2');
     const { delivery } = await fixture.webhooks.deliveries.getDelivery({ ...tenant, deliveryId: first! });
-    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 16);
+    const tomorrow = new Date(Date.now() + DAY_MS).toISOString().slice(0, 16);
     const fitting: Record<string, string[]> = {
       'type=webhook.ping.v1': ['Delivered'],
       'type=payment.succeeded.v1': ['Retrying', 'Delivered'],

@@ -98,12 +98,11 @@ export async function startLocalSystem(options: LocalSystemOptions): Promise<Loc
     dashboardUrl: await listen(dashboard, config.DASHBOARD_PORT, config.PUBLIC_URL_DASHBOARD),
     opsUrl: await listen(ops, config.OPS_PORT),
     startWorker() {
-      const workerTransport = services.transportFor(WORKER_CALLER);
       worker = startWorker({
         config,
         temporalAddress: temporal.address,
         logger,
-        transport: workerTransport,
+        transport: services.transportFor(WORKER_CALLER),
       });
       worker.catch((error) =>
         logger.error({ err: error }, 'worker failed to start: webhooks are not delivered'),

@@ -57,7 +57,7 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
     trace: ConnectionTrace,
   ): Promise<tls.TLSSocket> {
     const signal = AbortSignal.timeout(deps.connectTimeoutMs);
-    const target = await checkedTarget(protocol, hostname, Number(port || 443), signal);
+    const target = await checkTarget(deps, protocol, hostname, Number(port || 443), signal);
     trace.begin('CONNECT');
     const plain = deps.proxy
       ? await tunnel(deps.proxy, target, signal)
@@ -78,26 +78,6 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
     return secure;
   }
 
-  async function checkedTarget(
-    protocol: string,
-    hostname: string,
-    port: number,
-    signal: AbortSignal,
-  ): Promise<Target> {
-    const host = readHost(hostname);
-    if (protocol !== 'https:' || host === undefined || !isPortAllowed(deps.allowedPorts, port)) {
-      throw new EgressError(
-        'EGRESS_DENIED',
-        `${protocol}//${hostname}:${port} is not an allowed destination`,
-      );
-    }
-    const late = once(signal, 'abort').then(() => {
-      throw new EgressError('DNS_TIMEOUT', `DNS did not respond for ${hostname} in time`);
-    });
-    const addresses = await Promise.race([deps.resolveHost(host), late]);
-    return { host, port, addresses: addresses.slice(0, MAX_ADDRESSES_DIALED) };
-  }
-
   return (options, callback, trace) => {
     connect(options, trace).then(
       (socket) => {
@@ -109,6 +89,25 @@ export function createGuardedConnector(deps: ConnectorDeps): GuardedConnector {
       (error: Error) => callback(error, null),
     );
   };
+}
+
+/** Resolves a destination that the guard allows. */
+async function checkTarget(
+  { allowedPorts, resolveHost }: Pick<ConnectorDeps, 'allowedPorts' | 'resolveHost'>,
+  protocol: string,
+  hostname: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Target> {
+  const host = readHost(hostname);
+  if (protocol !== 'https:' || host === undefined || !isPortAllowed(allowedPorts, port)) {
+    throw new EgressError('EGRESS_DENIED', `${protocol}//${hostname}:${port} is not an allowed destination`);
+  }
+  const late = once(signal, 'abort').then(() => {
+    throw new EgressError('DNS_TIMEOUT', `DNS did not respond for ${hostname} in time`);
+  });
+  const addresses = await Promise.race([resolveHost(host), late]);
+  return { host, port, addresses: addresses.slice(0, MAX_ADDRESSES_DIALED) };
 }
 
 async function dial(

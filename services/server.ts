@@ -15,6 +15,7 @@ import type { EnvironmentGuards } from './platform/egress/environment-guards.ts'
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { workflowCommandService } from './platform/outbox/workflow-command.service.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
+import { closeWithin, WORK_TIMEOUT_MS } from './platform/process/close-within.ts';
 import type { ServicesConfig } from './platform/process/config.ts';
 import type { Drain } from './platform/process/drain.ts';
 import { PeriodicTasks } from './platform/process/periodic-tasks.ts';
@@ -123,7 +124,8 @@ export async function createServices(options: ServicesOptions): Promise<Services
     ping: () => database.ping(),
     close: async () => {
       stopping.abort();
-      await Promise.all([server.close(), lanes?.close(), periodicTasks.close()]);
+      const closed = Promise.all([server.close(), lanes?.close(), periodicTasks.close()]);
+      await closeWithin(WORK_TIMEOUT_MS, closed);
       await database.close();
     },
   };

@@ -1,6 +1,7 @@
 import { Database } from './platform/database/database.ts';
 import { OutboxSignal } from './platform/outbox/outbox-signal.ts';
 import { PersonCheck } from './platform/people/person-check.ts';
+import { closeWithin, WORK_TIMEOUT_MS } from './platform/process/close-within.ts';
 import { RPC_TLS, readConfig, TEMPORAL_SECURITY } from './platform/process/config.ts';
 import { Drain } from './platform/process/drain.ts';
 import { createOpsServer } from './platform/process/ops-server.ts';
@@ -41,7 +42,7 @@ await runProcess('webhook-lanes', async () => {
   return {
     close: async () => {
       await drain.begin();
-      await lanes.close();
+      await closeWithin(WORK_TIMEOUT_MS, lanes.close());
       await database.close();
       await ops.close();
     },

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Transport } from '@connectrpc/connect';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Logger } from 'pino';
+import { closeWithin } from '../services/platform/process/close-within.ts';
 import { connectProviders } from './provider-clients.ts';
 import { registerTemporalUp } from './relay/relay-metrics.ts';
 import { backOff } from './retrying.ts';
@@ -82,7 +83,7 @@ class Supervisor {
   async stop(): Promise<void> {
     this.#stopping.abort();
     const stopped = Promise.all([this.#session?.stop().catch(() => undefined), this.#running]);
-    await Promise.race([stopped, delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+    await closeWithin(STOP_TIMEOUT_MS, stopped);
   }
 
   async #run(): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { expect, onTestFinished, test } from 'vitest';
@@ -86,6 +87,27 @@ async function openSilentServer() {
   const { port } = server.address() as { port: number };
   return { url: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => server.close() };
 }
+
+test('services and webhook lanes stop within ten seconds even if PostgreSQL is silent', async () => {
+  const url = new URL(await createTestDatabase());
+  await using link = await openLink(Number(url.port));
+  url.host = `127.0.0.1:${link.port}`;
+  const settings = { ...secrets, GRPC_PORT: '0', OPS_PORT: '0', DATABASE_URL: url.href };
+  const both = ['services/main.ts', 'services/webhook-lanes.ts'].map((name) => startRuntime(name, settings));
+  await expect.poll(both[0]!.logged, { timeout: 40_000 }).toContain('services are listening');
+  await expect.poll(both[1]!.logged, { timeout: 40_000 }).toContain('webhook lanes are running');
+  link.begin('drop');
+  // By then both wait for answers.
+  await delay(2_000);
+  const stoppedAt = performance.now();
+  for (const { child } of both) child.kill('SIGTERM');
+  const ends = await Promise.all(both.map(({ exited }) => exited));
+  expect(ends).toEqual([
+    { exitCode: 0, stderr: '' },
+    { exitCode: 0, stderr: '' },
+  ]);
+  expect(performance.now() - stoppedAt).toBeLessThan(11_000);
+});
 
 test('reports all invalid settings at once', async () => {
   const { exitCode, stderr } = await start({ GRPC_PORT: 'x', SERVICES: 'parties' }).exited;

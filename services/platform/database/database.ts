@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresql';
 import { Pool, type PoolClient } from 'pg';
+import { closeWithin } from '../process/close-within.ts';
 import type { PreparedRead } from '../reads/prepared-read.ts';
 import { createSocket, readOptions, replicaOptions, writeOptions } from './connection-settings.ts';
 import { isRetryable } from './database-errors.ts';
@@ -221,7 +222,7 @@ export class Database {
   /** Resolves when all connections have closed, or after a timeout: a pool waits forever for connections never released. */
   async close(): Promise<void> {
     const ended = Promise.all([this.#orm.close(), this.#reads.end(), this.#replicas?.close()]);
-    await Promise.race([ended, delay(CLOSE_MS, undefined, { ref: false })]);
+    await closeWithin(CLOSE_MS, ended);
   }
 
   #statementOf({ sql, parameters, maxRows }: PreparedRead): ReadStatement {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Attributes,
   context,
@@ -11,6 +10,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import { closeWithin } from '../process/close-within.ts';
 import { rootOf } from './request-trace.ts';
 
 /** Records the spans of this process. */
@@ -39,7 +39,7 @@ const LAST_SPANS_MS = 1_000;
 export async function stopTracing(): Promise<void> {
   const sent = current?.close().catch(() => undefined);
   current = undefined;
-  if (sent) await Promise.race([sent, delay(LAST_SPANS_MS, undefined, { ref: false })]);
+  if (sent) await closeWithin(LAST_SPANS_MS, sent);
 }
 
 /** Whether this process records spans at all. */

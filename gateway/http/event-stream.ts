@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
+import { serviceUnavailable } from '../problems/rpc-problems.ts';
 
 /** A message of an event stream. */
 export interface StreamMessage {
@@ -15,7 +16,7 @@ const END = { done: true, value: undefined } as const;
  * first message, so an error before it gets an ordinary error response; a later one ends the stream.
  * @param open the messages; undefined for one that keeps the connection alive. Its signal is aborted when the client
  *   leaves.
- * @param closing is aborted when the server closes, which ends the stream.
+ * @param closing is aborted when the server closes, which ends the stream; SERVICE_UNAVAILABLE if it has not begun.
  */
 export async function sendEventStream(
   reply: FastifyReply,
@@ -28,10 +29,11 @@ export async function sendEventStream(
   const signal = AbortSignal.any([left.signal, closing]);
   const messages = open(signal)[Symbol.asyncIterator]();
   const first = await messages.next().catch((error: unknown) => {
-    // The client has left, or the gateway is stopping: the stream ends without an error.
     if (signal.aborted) return END;
     throw error;
   });
+  // An empty stream would look like one that was open.
+  if (first.done && closing.aborted) throw serviceUnavailable();
   const stream = Readable.from(linesOf(first, messages, reply, signal));
   reply.header('x-accel-buffering', 'no').type('text/event-stream; charset=utf-8');
   return reply.send(stream);

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRouterTransport } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
-import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
+import { WebhookListenerService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { unauthenticated } from '../../services/platform/errors.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
@@ -15,6 +17,33 @@ import { listenOnFreePort } from './listen.ts';
 
 const ANSWER_MS = 300;
 const CLIENTS = 2;
+
+it('a stream that has not begun when its gateway closes is refused, so that the command tries again', async () => {
+  let isOpen = false;
+  const transport = createRouterTransport(({ service }) => {
+    service(ApiKeyService, {
+      authenticateApiKey: () => ({
+        merchantId: randomUUID(),
+        apiKeyId: randomUUID(),
+        scopes: [ApiKeyScope.WEBHOOKS_MANAGE],
+      }),
+    });
+    service(WebhookListenerService, {
+      async *followEvents(_request, { signal }) {
+        isOpen = true;
+        await once(signal, 'abort');
+        yield* [];
+      },
+    });
+  });
+  const logger = createLogger('silent');
+  const app = createGateway({ environment: 'test', config: testConfig(), transport, logger });
+  const port = await listenOnFreePort(app);
+  const asked = call(port, '/cli/v1/events', { key: newApiKey('test') });
+  await expect.poll(() => isOpen).toBe(true);
+  await app.close();
+  expectProblem(await asked, 'SERVICE_UNAVAILABLE');
+});
 
 it('a closing listener answers requests in progress, and does not wait for silent connections', async () => {
   let arrived = 0;

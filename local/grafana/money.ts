@@ -43,6 +43,9 @@ export const money = dashboard(
     chart('Oldest refund at a provider', Seconds, {
       '{{environment}}': 'max by (environment) (payments_refunds_oldest_at_provider_seconds)',
     }).description('Alert: RefundAtProviderOld, in live'),
+    chart('Successes reported of refunds that are not debited, in a day', Short, {
+      '{{environment}}': 'sum by (environment) (increase(payments_refunds_contradicted_total[1d]))',
+    }).description('Alert: RefundPaidUndebited, in live'),
     chart('Refund cases overdue', Short, {
       '{{environment}} {{owner}}': 'max by (environment, owner) (payments_refunds_overdue)',
     }).description('Alert: RefundCasesOverdue, in the sandbox for the service only'),

@@ -44,6 +44,7 @@ export function refundCaseService({
   config,
   database,
   exports,
+  logger,
   pagination,
   transport,
   writes,
@@ -103,7 +104,7 @@ export function refundCaseService({
     startRefund: (request, context) => startRefund(writes, request, context),
     beginRefundExecution: (request, context) => beginRefundExecution(writes, request, context),
     recordRefundDebit: (request, context) => recordRefundDebit(writes, request, context),
-    recordProviderOutcome: (request, context) => recordProviderOutcome(writes, request, context),
+    recordProviderOutcome: (request, context) => recordProviderOutcome({ writes, logger }, request, context),
     cancelRefundCase: (request, context) => cancelRefundCase(writes, request, context),
   };
 }

@@ -1,5 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
+import type { Logger } from 'pino';
 import {
   ProviderOutcome,
   type RecordProviderOutcomeRequest,
@@ -14,14 +15,21 @@ import { raiseLostDisputes } from '../disputes/lost-disputes.ts';
 import { unblockCovered } from '../disputes/unblock-covered.ts';
 import { storedRefundCaseMessage } from '../refund-case.message.ts';
 import { lockPaymentOf, lockRefundCase, storeChange } from '../refund-case-store.ts';
-import { type ProviderReport, recordOutcome } from './refund-execution.ts';
+import { contradictions } from './contradiction-metrics.ts';
+import { isPaidUndebited, type ProviderReport, recordOutcome } from './refund-execution.ts';
+
+interface ReportDependencies {
+  readonly writes: Writes;
+  readonly logger: Logger;
+}
 
 /**
  * Records the provider's report on a refund. If it fails the refund, its debit is reversed. After the return of a
- * succeeded refund, more may be deducted for lost disputes of its payment; with a sale, funds do that.
+ * succeeded refund, more may be deducted for lost disputes of its payment; with a sale, funds do that. The success of a
+ * refund without a debit is refused, counted and logged.
  */
 export function recordProviderOutcome(
-  writes: Writes,
+  { writes, logger }: ReportDependencies,
   request: RecordProviderOutcomeRequest,
   context: HandlerContext,
 ) {
@@ -33,6 +41,12 @@ export function recordProviderOutcome(
     const payment = isFailure ? await lockPaymentOf(tx, request.refundCaseId) : null;
     const row = await lockRefundCase(tx, request.refundCaseId);
     const was = row.status;
+    if (isPaidUndebited(row, outcome)) {
+      contradictions.inc({ environment: tx.tenant.environment });
+      const reported = { providerRefundId: request.providerRefundId, requestId: tx.requestId };
+      const refund = { ...tx.tenant, refundCaseId: row.id, status: was, ...reported };
+      logger.warn(refund, 'the provider reports the success of a refund that is not debited');
+    }
     const change = recordOutcome(row, outcome, reportOf(request), at);
     await storeChange(tx, row, change);
     if (change.changes.status === 'FAILED') {

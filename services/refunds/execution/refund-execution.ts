@@ -157,6 +157,17 @@ export function recordOutcome(
 }
 
 /**
+ * Whether the provider says that it has paid a refund whose debit was reversed, or that was never debited. The money may have
+ * left although the merchant keeps it, so people have to look.
+ */
+export function isPaidUndebited(
+  { status }: RefundCase,
+  outcome: 'SUBMITTED' | 'REFUSED' | 'SUCCEEDED' | 'FAILED',
+): boolean {
+  return outcome === 'SUCCEEDED' && status !== 'PROCESSING' && status !== 'SUCCEEDED';
+}
+
+/**
  * SUBMITTED while PROCESSING replaces earlier values; a report without news only shows that the provider is alive.
  * After the outcome, which may overtake it, SUBMITTED only fills in missing values.
  */

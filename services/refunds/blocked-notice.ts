@@ -9,9 +9,12 @@ export function awaitsVerification({ status, blockedBy }: RefundCase): boolean {
   return isApproved && (blockedBy.includes('KYC_NOT_APPROVED') || blockedBy.includes('MERCHANT_NOT_ACTIVE'));
 }
 
-/** Since when the other cases are blocked by the same. The literals are those of the partial index. */
+/**
+ * Since when the other cases are blocked by the same. The literals are those of the partial index. `updated_at` would change with
+ * every other blocker, and put off the next mail.
+ */
 const OTHERS = `
-  select updated_at as began_at from refunds.refund_case
+  select coalesce(blocked_since, updated_at) as began_at from refunds.refund_case
    where merchant_id = :merchantId and environment = :environment and id <> :id
      and status in ('APPROVED_FOR_EXECUTION', 'FUNDING_REQUIRED')
      and blocked_by && array['KYC_NOT_APPROVED', 'MERCHANT_NOT_ACTIVE']`;

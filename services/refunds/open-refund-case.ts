@@ -88,6 +88,7 @@ export async function openRefundCase(
       id,
       paymentIntentId: payment.id,
       amountMinor,
+      blockedSince: null,
       evidenceCount: request.evidenceCount,
       reason: request.reason,
       refundReference: request.refundReference ?? null,

@@ -90,7 +90,11 @@ export async function storeChange(tx: TenantTransaction, row: RefundCaseRow, cha
   tx.logStep('a refund case has changed', { refundCaseId, status, blockedBy, executions, ...logged });
   await publishEvents(tx, row, change.events);
   if (change.changes.status !== undefined && isClosed(row)) await endHold(tx, row);
-  if (!hasAwaited && awaitsVerification(row)) await notifyOfBlocked(tx, row);
+  if (!awaitsVerification(row)) row.blockedSince = null;
+  else if (!hasAwaited) {
+    row.blockedSince = row.updatedAt;
+    await notifyOfBlocked(tx, row);
+  }
 }
 
 /** What starts the execution of approved cases: the transaction that approves them, or a call of StartRefund. */

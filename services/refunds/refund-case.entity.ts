@@ -34,6 +34,8 @@ export const RefundCaseEntity = defineEntity({
     initiator: p.string().$type<Initiator>(),
     approvalMode: p.string().$type<ApprovalMode>().strictNullable(),
     blockedBy: p.array().$type<readonly Blocker[]>(),
+    /** Since when the approved case has been blocked by what its merchant can settle. */
+    blockedSince: timestampColumn().strictNullable(),
     evidenceCount: p.integer(),
     reason: p.text(),
     refundReference: p.text().strictNullable(),

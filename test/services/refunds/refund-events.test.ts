@@ -218,7 +218,8 @@ describe('a refund case', () => {
     await sqlOf(
       harness,
       `update refunds.refund_case set requested_at = requested_at - interval '8 days',
-         updated_at = updated_at - interval '8 days' where merchant_id = $1`,
+         updated_at = updated_at - interval '8 days', blocked_since = blocked_since - interval '8 days'
+       where merchant_id = $1`,
       [tenant.merchantId],
     );
     await block((await approved()).id, KYC_NOT_APPROVED);
@@ -228,7 +229,8 @@ describe('a refund case', () => {
       sqlOf(
         harness,
         `update refunds.refund_case set requested_at = requested_at - interval '1 day' * $2,
-           updated_at = updated_at - interval '1 day' * $2 where merchant_id = $1`,
+           updated_at = updated_at - interval '1 day' * $2, blocked_since = blocked_since - interval '1 day' * $2
+         where merchant_id = $1`,
         [tenant.merchantId, days],
       );
     await wait(4);
@@ -237,6 +239,11 @@ describe('a refund case', () => {
     await wait(4);
     await block((await approved()).id, KYC_NOT_APPROVED);
     expect(await notices()).toHaveLength(3);
+    // Nor does another blocker of a case that has waited for long.
+    await wait(8);
+    await block(first.id, PAYMENT_NOT_LIVE);
+    await block((await approved()).id, KYC_NOT_APPROVED);
+    expect(await notices()).toHaveLength(4);
   });
 
   it('publishes nothing for a write that was refused', async () => {

@@ -1,10 +1,7 @@
 import { RefundDebitOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { reasonOf } from '../../shell/failures.ts';
+import { unlessRefused } from '../../../../services/platform/rpc/connect-errors.ts';
 import type { View } from '../../shell/view.ts';
 import type { CaseWrite } from './simulated-case.ts';
-
-/** The balance is insufficient, or the execution is already waiting for funds. */
-const NOT_COVERED = new Set<string | undefined>(['INSUFFICIENT_AVAILABLE_BALANCE', 'REFUND_EXECUTION_ENDED']);
 
 /**
  * Makes the same calls as the execution workflow: debits the funds or queues the refund for balance, and records which.
@@ -15,26 +12,30 @@ export async function completeExecution(view: View, write: CaseWrite) {
   const { refundCase } = await view.clients.refundCases.getRefundCase({ refundCaseId });
   const { amountMinor, saleId, requestedAt, executions: execution } = refundCase!;
   if (!refundCase!.executionStartedAt) return;
-  const about = { amountMinor, execution, ...(saleId !== undefined && { saleId }) };
-  const debit = async (attempt: number) => {
-    const request = { ...write, ...about, idempotencyKey: `${key}:debit-${attempt}` };
-    try {
-      await view.clients.funds.debitForRefund(request);
-      return RefundDebitOutcome.DEBITED;
-    } catch (error) {
-      if (!NOT_COVERED.has(reasonOf(error))) throw error;
-      return RefundDebitOutcome.INSUFFICIENT;
-    }
-  };
+  const about = { ...write, amountMinor, execution, ...(saleId !== undefined && { saleId }) };
+  const debit = (attempt: number) =>
+    unlessRefused(
+      view.clients.funds
+        .debitForRefund({ ...about, idempotencyKey: `${key}:debit-${attempt}` })
+        .then(() => 'DEBITED' as const),
+      { INSUFFICIENT_AVAILABLE_BALANCE: 'INSUFFICIENT', REFUND_EXECUTION_ENDED: 'WAITING' },
+    );
+  const isQueued = (attempt: number) =>
+    unlessRefused(
+      view.clients.funds
+        .awaitFunding({ ...about, requestedAt, idempotencyKey: `${key}:await-${attempt}` })
+        .then(({ covered }) => !covered),
+      { REFUND_EXECUTION_ENDED: true },
+    );
+  // Until it is one of the two: the balance may rise and fall again between the calls.
   let outcome = await debit(1);
-  if (outcome === RefundDebitOutcome.INSUFFICIENT) {
-    const waiting = { ...write, ...about, idempotencyKey: `${key}:await` };
-    const { covered } = await view.clients.funds.awaitFunding({
-      ...waiting,
-      ...(requestedAt && { requestedAt }),
-    });
-    if (covered) outcome = await debit(2);
+  for (let attempt = 1; outcome === 'INSUFFICIENT'; attempt += 1) {
+    outcome = (await isQueued(attempt)) ? 'WAITING' : await debit(attempt + 1);
   }
-  const record = { ...write, idempotencyKey: `${key}:record`, execution, outcome };
-  await view.clients.refundCases.recordRefundDebit(record);
+  await view.clients.refundCases.recordRefundDebit({
+    ...write,
+    idempotencyKey: `${key}:record`,
+    execution,
+    outcome: outcome === 'DEBITED' ? RefundDebitOutcome.DEBITED : RefundDebitOutcome.INSUFFICIENT,
+  });
 }

@@ -123,9 +123,16 @@ export function unpaidNoticeAt({
   return isStuckNow ? new Date(payoutLastAnswerAt.getTime() + UNPAID_NOTICE_MS) : null;
 }
 
-/** Whether the answer resolves a payout about whose delay a notice may still wait. */
-export const endsUnpaidNotice = ({ payoutAttempts = 0, payoutLastAnswer }: Partial<Payout>): boolean =>
-  payoutLastAnswer === 'ACCEPTED' && payoutAttempts > STUCK_AFTER_ATTEMPTS;
+/**
+ * Whether an answer discards a notice about the payout's delay that may still wait. A return does so again: the cancellation by
+ * the acceptance may have overtaken the start of the notice, which would then put off the one about the return.
+ */
+export const endsUnpaidNotice = (
+  { payoutAttempts }: Payout,
+  { payoutLastAnswer }: Partial<Payout>,
+): boolean =>
+  (payoutLastAnswer === 'ACCEPTED' || payoutLastAnswer === 'RETURNED') &&
+  payoutAttempts > STUCK_AFTER_ATTEMPTS;
 
 const alreadyAccepted = ({ payoutProviderId }: Payout): DomainError =>
   failedPrecondition('PAYOUT_ALREADY_ACCEPTED', 'another payout of the advance has been accepted', {

@@ -22,7 +22,7 @@ export function recordPayoutAnswer(
     const row = await lockRequest(tx, request.advanceRequestId);
     const changes = afterPayoutAnswer(row, answerOf(request), at);
     storeChanges(tx, row, changes);
-    if (endsUnpaidNotice(changes)) await tx.command(cancelCommand('ADVANCE_UNPAID', row.id));
+    if (endsUnpaidNotice(row, changes)) await tx.command(cancelCommand('ADVANCE_UNPAID', row.id));
     const noticeAt = unpaidNoticeAt(changes);
     if (noticeAt) {
       const quietUntil = noticeAt.toISOString();

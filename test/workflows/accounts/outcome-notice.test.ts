@@ -378,3 +378,27 @@ it('mails at once about a payout that the bank returns within two hours of being
   await payBack();
   expect((await mail()).subject).toBe(`Advance payout returned: ${merchantId}`);
 });
+
+it('mails about a returned payout soon, even if the start of the notice about its delay came after its cancellation', async () => {
+  const { id, merchantId, handle, accept, payBack, mail } = await stuckPayout();
+  await accept();
+  const isCanceled = () =>
+    vi.waitFor(async () => expect((await handle.describe()).status.name).toBe('CANCELLED'), WAIT);
+  await isCanceled();
+  const quietUntil = new Date(Date.now() + 7_200_000).toISOString();
+  await temporal.client.workflow.start(workflowType, {
+    taskQueue: TASK_QUEUE,
+    workflowId: handle.workflowId,
+    args: [{ merchantId, environment: 'live', kind: 'ADVANCE_UNPAID', subjectId: id, quietUntil }],
+  });
+  await payBack();
+  await isCanceled();
+  // Instead of a minute.
+  const resend = `update platform.outbox_command set due_at = now()
+    where workflow_id = $1 and kind = 'START' and starts > 0 returning id`;
+  await vi.waitFor(
+    async () => expect(await sqlOf(harness, resend, [handle.workflowId])).toHaveLength(1),
+    WAIT,
+  );
+  expect((await mail()).subject).toBe(`Advance payout returned: ${merchantId}`);
+});

@@ -77,3 +77,29 @@ it('returns what was refunded and lost of a payment, and what a new case can be 
   await expectAmounts(0n, 0n, 7_000n, 3_000n);
   expect((await read()).refundWindow).toMatchObject({ days: 30 });
 });
+
+it('needs funds only where the amount of a shared sale may limit what is refundable', async () => {
+  const { refunds, tenant, write, open } = refundsOf(harness);
+  const saleId = randomUUID();
+  const of = (paidAmountMinor: bigint) => ({ paymentIntentId: randomUUID(), saleId, paidAmountMinor });
+  const [full, partial] = [of(3_000n), of(2_000n)];
+  await open({ ...full, amountMinor: 3_000n });
+  await open({ ...partial, amountMinor: 500n });
+  const unpaid = randomUUID();
+  const disputeId = randomUUID();
+  await refunds.openDispute({ ...write(), disputeId, paymentIntentId: unpaid, saleId, amountMinor: 100n });
+
+  const withoutFunds = await startHarness({ SERVICES: 'refunds' }, undefined, harness.databaseUrl);
+  try {
+    const alone = refundsOf(withoutFunds, 'inProcess', tenant).refunds;
+    const read = async (paymentIntentId: string) =>
+      (await alone.getPayment({ ...tenant, paymentIntentId })).payment!;
+    expect((await read(full.paymentIntentId)).refundableAmountMinor).toBe(0n);
+    expect((await read(unpaid)).openDisputes).toBe(1);
+    await expect(read(partial.paymentIntentId)).rejects.toThrow();
+  } finally {
+    await withoutFunds.close();
+  }
+  const { payment } = await refunds.getPayment({ ...tenant, paymentIntentId: partial.paymentIntentId });
+  expect(payment?.refundableAmountMinor).toBe(1_500n);
+});

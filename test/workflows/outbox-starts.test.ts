@@ -35,7 +35,7 @@ const checkNow = (refundCaseId: string) =>
 
 /** A case with a deadline at this distance. */
 const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
-  open({ occurredAt: ago(REVIEW_MS + inMs) });
+  open({ occurredAt: ago(REVIEW_MS - inMs) });
 
 const workflowFailures = async () => (await scrape())('payments_workflow_failures_total')!;
 const workflow = (id: string) => fixture.temporal.client.workflow.getHandle(id);

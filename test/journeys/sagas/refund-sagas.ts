@@ -234,7 +234,7 @@ const review: Saga = {
     return {
       merchantId: merchant.merchantId,
       async start() {
-        const occurredAt = ago(REVIEW_PERIOD_MS + REVIEW_MS);
+        const occurredAt = ago(REVIEW_PERIOD_MS - REVIEW_MS);
         id = (await merchant.open({ occurredAt, amountMinor: 400n })).id;
       },
       waitUntilDone: () => merchant.waitForStatus(id, Status.SERVICE_REVIEW),

@@ -116,7 +116,7 @@ describe('the reversal of a refund', () => {
 describe("the wait for a merchant's review", () => {
   /** A case with a deadline at this distance. */
   const due = ({ open }: ReturnType<typeof merchantOf>, inMs: number) =>
-    open({ occurredAt: ago(REVIEW_PERIOD_MS + inMs) });
+    open({ occurredAt: ago(REVIEW_PERIOD_MS - inMs) });
 
   /** When the deadline was announced: milliseconds before it. */
   const announcements = (id: string) =>

@@ -211,7 +211,9 @@ const stop = async (code: number) => {
   await stack.disposeAsync().catch(printError);
   process.exit(code);
 };
-process.on('SIGINT', () => stop(0)).on('SIGTERM', () => stop(0));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(0));
+// A terminal that was closed takes no more lines. Unhandled, the error would leave PostgreSQL and the Temporal server running.
+for (const output of [process.stdout, process.stderr]) output.on('error', () => undefined);
 await start(stack).catch((error) => {
   if (stopping) return;
   printError(error);

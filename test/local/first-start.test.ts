@@ -105,10 +105,12 @@ test('while the Temporal server is built, npm start says how long it takes and t
   expect(exitCode).toBe(0);
   expect(filesOthersCanRead(path)).toEqual([]);
 
-  start.child.kill('SIGTERM');
+  // As when the terminal is closed.
+  start.child.kill('SIGHUP');
   const [startExitCode] = await once(start.child, 'exit');
   expect(startExitCode).toBe(0);
   expect(start.output()).toMatch(/\nstopping …\n$/);
+  expect(readdirSync(join(path, 'run'))).toEqual(['owner']);
 });
 
 test('npm start refuses an option that does not exist', async () => {

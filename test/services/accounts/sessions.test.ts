@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
@@ -47,6 +48,17 @@ describe('sessions', () => {
     expect(await sqlOf(harness, earlier, [id])).toHaveLength(1);
     await start();
     await expectRefusal(start(), Code.ResourceExhausted, 'SIGN_IN_LIMIT_REACHED');
+  });
+
+  it('of a former provider end with the documented statement', async () => {
+    const issuer = 'https://id.new.example';
+    const [former, current] = [signInRequest(), { ...signInRequest(), issuer }];
+    for (const request of [former, current]) await fixture().client.startSession(request);
+    const guide = await readFile('docs/dashboard/signing-in.md', 'utf8');
+    const statement = /```sql\n(.*?)```/s.exec(guide)![1]!;
+    await sqlOf(harness, statement.replace('https://id.shop.example', issuer));
+    await expectInvalid(former.tokenSha256);
+    await show(current.tokenSha256);
   });
 
   it('creates an account at the first sign-in, and updates its claims at each later one', async () => {

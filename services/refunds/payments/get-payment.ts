@@ -25,13 +25,22 @@ export async function getPayment(
   const payment = selectPayment({ ...tenantOf(request), id: request.paymentIntentId });
   const row = await sales.database.readOne(payment);
   if (!row) throw notFound('PAYMENT_NOT_FOUND', 'no refund case or dispute has named the payment');
-  // The sale may have been recorded since the payment's last refund case. Alone it does not limit its payment.
-  const isUnknown = BigInt(row.sale_used_elsewhere_minor) > 0n && row.sale_amount_minor === null;
-  const saleAmountMinor = isUnknown ? await saleAmountOf(sales, request, context) : row.sale_amount_minor;
+  const saleAmountMinor = mayBeLimited(row)
+    ? await saleAmountOf(sales, request, context)
+    : row.sale_amount_minor;
   return {
     $typeName: 'payments.refunds.v1.GetPaymentResponse',
     payment: paymentMessage({ ...row, sale_amount_minor: saleAmountMinor }),
   };
+}
+
+/**
+ * Whether the amount of the payment's sale is not known and may limit what is refundable: the sale may have been recorded since
+ * the payment's last refund case. Alone it does not limit its payment. Otherwise the answer needs no other area.
+ */
+function mayBeLimited(row: PaymentReadRow): boolean {
+  if (row.sale_amount_minor !== null || BigInt(row.sale_used_elsewhere_minor) === 0n) return false;
+  return (amountsOf(row).refundableAmountMinor ?? 0n) > 0n;
 }
 
 function paymentMessage(row: PaymentReadRow): Payment {
@@ -62,7 +71,7 @@ function refundWindow({
   return { $typeName: 'payments.refunds.v1.RefundWindow', days, expiresAt };
 }
 
-function amountsOf(row: PaymentReadRow) {
+function amountsOf(row: PaymentReadRow): Partial<Payment> {
   const { paid_amount_minor: paidAmountMinor } = row;
   if (paidAmountMinor === null) return {};
   const disputes = row.disputes.map(({ amount_minor, lost_minor, closed_at_ms, outcome }) => ({

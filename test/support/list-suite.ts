@@ -118,8 +118,8 @@ export function describePlans(
       const { next } = await pageOf(fixture, { filters, limit: 1 });
       statements.length = 0;
       await pageOf(fixture, { filters, after: next });
-      expect(statements).toHaveLength(1);
-      const plan = await planOf(subject.harness, statements[0]!);
+      // A search also asks where to end, before it reads its page.
+      const plan = await planOf(subject.harness, statements.at(-1)!);
       const [ofRows] = plan.split('SubPlan');
       expect(ofRows).toMatch(new RegExp(`using ${index} `));
       expect(ofRows).not.toMatch(/\bSort {2}\(/);

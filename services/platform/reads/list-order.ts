@@ -1,5 +1,5 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import { type SelectQueryBuilder, sql } from 'kysely';
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { ReadParameters } from './prepared-read.ts';
 
 type OrderColumn<Row> = keyof { [K in keyof Row as Row[K] extends string | Timestamp ? K : never]: true } &
@@ -19,8 +19,14 @@ export interface PageRange {
   readonly limit: number;
 }
 
+/** The rows that a step of a search may read: those of a page, up to and including a position if there is one. */
+export interface SearchRange extends PageRange {
+  readonly until: string | undefined;
+  readonly untilTie: string | undefined;
+}
+
 /** The position of a row: its order columns in a form that PostgreSQL parses, without '|'. */
-export function positionOf<Row>({ columns }: ListOrder<Row>, row: Row): string[] {
+export function positionOf<Row>({ columns }: ListOrder<Row>, row: Partial<Row>): string[] {
   return columns.map((column) => {
     const value = row[column] as string | Timestamp;
     return typeof value === 'string' ? value : timestampDate(value).toISOString();
@@ -30,21 +36,42 @@ export function positionOf<Row>({ columns }: ListOrder<Row>, row: Row): string[]
 /** Restricts a read to a page, in the list's order. `table` names the rows' table when others are joined. */
 export function inOrder<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
-  { columns, direction }: ListOrder<NoInfer<Row>>,
+  order: ListOrder<NoInfer<Row>>,
   parameters: ReadParameters<PageRange>,
   table?: string,
 ): SelectQueryBuilder<DB, TB, Row> {
-  const references = columns.map((column) => sql.ref(table ? `${table}.${column}` : column));
+  const columns = order.columns.map((column) => sql.ref(table ? `${table}.${column}` : column));
   let page = query.limit(parameters('limit'));
   if (parameters.has('after')) {
-    const position = (['after', 'afterTie'] as const)
-      .slice(0, columns.length)
-      .map((name) => parameters(name));
-    const [row, start] = [sql.join(references), sql.join(position)];
-    page = page.where(
-      direction === 'asc' ? sql<boolean>`(${row}) > (${start})` : sql<boolean>`(${row}) < (${start})`,
-    );
+    const position = [parameters('after'), parameters('afterTie')];
+    page = page.where(compared(columns, order.direction === 'asc' ? '>' : '<', position));
   }
-  for (const reference of references) page = page.orderBy(reference, direction);
+  for (const column of columns) page = page.orderBy(column, order.direction);
   return page;
+}
+
+/**
+ * Restricts a read to the rows that a step of a search may read, in the list's order. `offset 0` keeps PostgreSQL from moving
+ * filters of an outer query into this one, where it could choose another index for them.
+ */
+export function inSearch<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  order: ListOrder<NoInfer<Row>>,
+  parameters: ReadParameters<SearchRange>,
+): SelectQueryBuilder<DB, TB, Row> {
+  const read = inOrder(query, order, parameters).clearLimit().offset(sql.lit(0));
+  if (!parameters.has('until')) return read;
+  const columns = order.columns.map((column) => sql.ref(column));
+  const position = [parameters('until'), parameters('untilTie')];
+  return read.where(compared(columns, order.direction === 'asc' ? '<=' : '>=', position));
+}
+
+/** Compares the order columns with as many values of a position. */
+function compared(
+  columns: readonly RawBuilder<unknown>[],
+  operator: '<' | '<=' | '>' | '>=',
+  position: readonly RawBuilder<unknown>[],
+): RawBuilder<boolean> {
+  const [row, values] = [sql.join(columns), sql.join(position.slice(0, columns.length))];
+  return sql`(${row}) ${sql.raw(operator)} (${values})`;
 }

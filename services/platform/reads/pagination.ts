@@ -3,13 +3,15 @@ import type { Database } from '../database/database.ts';
 import { invalidArgument } from '../errors.ts';
 import type { KeyRing } from '../key-ring.ts';
 import type { Tenant } from '../tenant.ts';
-import { type ListOrder, type PageRange, positionOf } from './list-order.ts';
-import type { PreparedRead } from './prepared-read.ts';
+import { type ListOrder, type PageRange, positionOf, type SearchRange } from './list-order.ts';
+import { onOwnConnection, type PreparedRead } from './prepared-read.ts';
 
 const VERSION = 1;
 /** 96 bits: 12 bytes fill 16 base64url characters exactly, without spare bits. */
 const SIGNATURE_CHARACTERS = 16;
 const DEFAULT_PAGE_SIZE = 50;
+const SEARCH_STEP = 1_000;
+const MAX_SEARCH_STEPS = 10;
 
 /** The list that a page token belongs to; its signature covers it. */
 export interface ListScope<Row> {
@@ -32,6 +34,16 @@ export interface PageRequest {
 export interface Page<Row> {
   readonly rows: Row[];
   readonly nextPageToken: string;
+}
+
+/** The statements of a search: a list with filters that have no index together. */
+export interface Search<Row, Source> {
+  /** The indexes that have all matching rows in the list's order; the search reads the one where it gets furthest. */
+  readonly sources: readonly Source[];
+  /** The matching rows of a source in a range. */
+  select(source: Source, range: SearchRange): PreparedRead<Row>;
+  /** The row of a source, matching or not, that `skipped` rows of the range precede. */
+  selectEnd(source: Source, range: PageRange & { readonly skipped: number }): PreparedRead<Partial<Row>>;
 }
 
 /**
@@ -69,15 +81,65 @@ export class Pagination {
     request: PageRequest,
     read: (range: PageRange) => Promise<Row[]>,
   ): Promise<Page<Row>> {
-    const [after, afterTie] = this.#position(scope, request.pageToken);
-    const size = request.pageSize || DEFAULT_PAGE_SIZE;
-    const rows = await read({ after, afterTie, limit: size + 1 });
-    if (rows.length <= size) return { rows, nextPageToken: '' };
-    rows.length = size;
-    return { rows, nextPageToken: this.#token(scope, rows[size - 1]!) };
+    const range = this.#rangeOf(scope, request);
+    return this.#pageOf(scope, range.limit, await read(range));
   }
 
-  #token<Row>(scope: ListScope<Row>, last: Row): string {
+  /**
+   * Reads a page of a search, from at most 10,000 rows of an index: it may have fewer rows than asked for, or none, although
+   * there is a next page. Throws like `page`.
+   */
+  async search<Row, Source>(
+    scope: ListScope<Row>,
+    request: PageRequest,
+    search: Search<Row, Source>,
+  ): Promise<Page<Row>> {
+    const { limit, ...start } = this.#rangeOf(scope, request);
+    const rows: Row[] = [];
+    let { after, afterTie } = start;
+    let end: Partial<Row> | undefined;
+    for (let step = 0; step < MAX_SEARCH_STEPS && rows.length < limit; step += 1) {
+      const range = { after, afterTie, limit: limit - rows.length };
+      const furthest = await this.#furthestEnd(scope.order, range, search);
+      end = furthest.end;
+      const [until, untilTie] = end ? positionOf(scope.order, end) : [];
+      const read = search.select(furthest.source, { ...range, until, untilTie });
+      rows.push(...(await this.#database.readList(onOwnConnection(read))));
+      if (!end) break;
+      [after, afterTie] = [until, untilTie];
+    }
+    const page = this.#pageOf(scope, limit, rows);
+    return end && !page.nextPageToken ? { ...page, nextPageToken: this.#token(scope, end) } : page;
+  }
+
+  /** Where a step ends in the source in which it gets furthest; without an end, it reaches all rows. */
+  async #furthestEnd<Row, Source>(
+    order: ListOrder<Row>,
+    range: PageRange,
+    { sources, selectEnd }: Search<Row, Source>,
+  ): Promise<{ source: Source; end: Partial<Row> | undefined }> {
+    const ends = await Promise.all(
+      sources.map(async (source) => {
+        const read = selectEnd(source, { ...range, limit: 1, skipped: SEARCH_STEP - 1 });
+        const [end] = await this.#database.readList(onOwnConnection(read));
+        return { source, end };
+      }),
+    );
+    return ends.reduce((furthest, other) => (isFurther(order, other.end, furthest.end) ? other : furthest));
+  }
+
+  #rangeOf<Row>(scope: ListScope<Row>, request: PageRequest): PageRange {
+    const [after, afterTie] = this.#position(scope, request.pageToken);
+    return { after, afterTie, limit: (request.pageSize || DEFAULT_PAGE_SIZE) + 1 };
+  }
+
+  #pageOf<Row>(scope: ListScope<Row>, limit: number, rows: Row[]): Page<Row> {
+    if (rows.length < limit) return { rows, nextPageToken: '' };
+    rows.length = limit - 1;
+    return { rows, nextPageToken: this.#token(scope, rows.at(-1)!) };
+  }
+
+  #token<Row>(scope: ListScope<Row>, last: Partial<Row>): string {
     const { id, secret } = this.#keys.current;
     const content = Buffer.from([id, ...positionOf(scope.order, last)].join('|')).toString('base64url');
     return content + sign(secret, scope, content);
@@ -93,6 +155,17 @@ export class Pagination {
     const message = `${field}: is not a token of this list with these filters`;
     throw invalidArgument('INVALID_PAGE_TOKEN', message, { field });
   }
+}
+
+/** Whether a row is further down a list than another; no row is furthest. */
+function isFurther<Row>(
+  order: ListOrder<Row>,
+  row: Partial<Row> | undefined,
+  other: Partial<Row> | undefined,
+): boolean {
+  if (!row || !other) return !row && other !== undefined;
+  const [a, b] = [row, other].map((each) => positionOf(order, each).join(' '));
+  return order.direction === 'asc' ? a! > b! : a! < b!;
 }
 
 /** A scope is always built by the same list, so its members are in a stable order. */

@@ -55,9 +55,11 @@ interface DeliveryTables {
   };
 }
 
-const db = queryBuilder<DeliveryTables>();
+/** Builds reads of deliveries, their events and attempts. */
+export const db = queryBuilder<DeliveryTables>();
 
-function deliveries(parameters: ReadParameters<Tenant>) {
+/** The deliveries of a tenant. */
+export function deliveries(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('webhooks.delivery')
     .where('merchant_id', '=', parameters('merchantId'))
@@ -65,12 +67,16 @@ function deliveries(parameters: ReadParameters<Tenant>) {
     .select(columnsOf(DeliveryEntity));
 }
 
+/** A read of deliveries. */
+export type Deliveries = ReturnType<typeof deliveries>;
+
 /** One delivery by its id. */
 export const selectDelivery = prepareRead<RecordKey, DeliveryReadRow>((parameters) =>
   deliveries(parameters).where('id', '=', parameters('id')).compile(),
 );
 
-interface DeliveryPage extends Tenant, PageRange {
+/** Which deliveries to list; undefined filters are ignored. */
+export interface DeliveryFilters {
   readonly subscriptionId: string | undefined;
   readonly eventId: string | undefined;
   readonly eventType: string | undefined;
@@ -83,24 +89,34 @@ interface DeliveryPage extends Tenant, PageRange {
   readonly toId: string | undefined;
 }
 
+type DeliveryPage = Tenant & DeliveryFilters & PageRange;
+
 /** Deliveries are listed newest first; their ids are in creation order. */
 export const deliveryOrder: ListOrder<DeliveryReadRow> = { columns: ['id'], direction: 'desc' };
 
 /**
- * The status is a literal, not a parameter: only then does the planner skip the table that cannot have it, and use the
+ * Restricts a read to a status. It is a literal, not a parameter: only then does the planner skip the table that cannot have it, and use the
  * partial indexes of rare statuses.
  */
+export const withStatus = (query: Deliveries, status: DeliveryStatusName | undefined) =>
+  status ? query.where('status', '=', sql.lit(status)) : query;
+
+/** Restricts a read to the period of a list. */
+export function inPeriod(query: Deliveries, parameters: ReadParameters<DeliveryFilters>): Deliveries {
+  let read = query;
+  if (parameters.has('fromId')) read = read.where('id', '>=', parameters('fromId'));
+  if (parameters.has('toId')) read = read.where('id', '<', parameters('toId'));
+  return read;
+}
+
 const preparePage = (status: DeliveryStatusName | undefined) =>
   prepareRead<DeliveryPage, DeliveryReadRow>((parameters) => {
-    let query = deliveries(parameters);
-    if (status) query = query.where('status', '=', sql.lit(status));
+    let query = inPeriod(withStatus(deliveries(parameters), status), parameters);
     if (parameters.has('subscriptionId'))
       query = query.where('subscription_id', '=', parameters('subscriptionId'));
     if (parameters.has('eventId')) query = query.where('event_id', '=', parameters('eventId'));
     if (parameters.has('eventType')) query = query.where('event_type', '=', parameters('eventType'));
     if (parameters.has('resendId')) query = query.where('resend_id', '=', parameters('resendId'));
-    if (parameters.has('fromId')) query = query.where('id', '>=', parameters('fromId'));
-    if (parameters.has('toId')) query = query.where('id', '<', parameters('toId'));
     if (!parameters.has('requestId') && !parameters.has('objectId'))
       return inOrder(query, deliveryOrder, parameters).compile();
     const found = ofEvents(query, parameters);
@@ -112,7 +128,7 @@ const preparePage = (status: DeliveryStatusName | undefined) =>
  * deliveries have neither.
  */
 function ofEvents(
-  query: ReturnType<typeof deliveries>,
+  query: Deliveries,
   parameters: ReadParameters<Tenant & Pick<DeliveryPage, 'requestId' | 'objectId'>>,
 ) {
   let events = db

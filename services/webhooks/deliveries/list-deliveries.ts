@@ -9,6 +9,7 @@ import { firstIdFrom } from '../id-time.ts';
 import { attemptMessage, deliveryMessage } from './delivery.message.ts';
 import { deliveryOrder, selectDeliveries, selectLastAttempts } from './delivery.queries.ts';
 import type { DeliveryDependencies } from './delivery-dependencies.ts';
+import { deliverySearch } from './delivery-search.queries.ts';
 
 /** A page of deliveries, newest first. */
 export async function listDeliveries(
@@ -28,9 +29,12 @@ export async function listDeliveries(
     toId: request.createdTo && firstIdFrom(request.createdTo),
   };
   const scope = { tenant, list: 'deliveries', filters: { status, ...filters }, order: deliveryOrder };
-  const page = await pagination.list(scope, request, (range) =>
-    selectDeliveries(status, { ...tenant, ...filters, ...range }),
-  );
+  const search = deliverySearch(tenant, status, filters);
+  const page = search
+    ? await pagination.search(scope, request, search)
+    : await pagination.list(scope, request, (range) =>
+        selectDeliveries(status, { ...tenant, ...filters, ...range }),
+      );
   const ids = request.withLastAttempt ? page.rows.map(({ id }) => id) : [];
   const attempts = ids.length > 0 ? await database.readList(selectLastAttempts({ ...tenant, ids })) : [];
   const lastOf = new Map(attempts.map((row) => [row.delivery_id, attemptMessage(row)]));

@@ -1,5 +1,8 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { WebhookSubscription } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type {
+  ListDeliveriesResponse,
+  WebhookSubscription,
+} from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { PING_TYPE } from '../../../../services/contracts/webhooks/ping-type.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { link, pager } from '../../shell/components.ts';
@@ -90,7 +93,7 @@ async function listOf(
   const endpoints = subscription ? undefined : await readEndpoints(view, subscriptionIds);
   const table = deliveriesTable(view, list.deliveries, {
     caption: t.deliveries,
-    empty: list.deliveries.length > 0 ? '' : await emptyText(view, query, filters, subscription),
+    empty: list.deliveries.length > 0 ? '' : await emptyText(view, query, filters, list, subscription),
     endpoints,
     subscription,
   });
@@ -105,9 +108,12 @@ async function emptyText(
   view: View,
   query: DeliveriesQueryValues,
   { any, request: { eventId } }: ParsedFilters,
+  { nextPageToken }: ListDeliveriesResponse,
   subscription: WebhookSubscription | undefined,
 ): Promise<Html | string> {
   const t = textsFor(view, deliveriesTexts);
+  if (nextPageToken) return t.noMatchesYet;
+  if (query.page) return t.noMoreMatches;
   if (!any) return t.none;
   const given = Object.entries(query).filter(([, value]) => value?.trim());
   const isOfEvent = eventId !== undefined && given.length === 1 && !subscription;

@@ -13,6 +13,9 @@ export const deliveriesTexts = {
     ofAll: 'Entregas de todos os endpoints',
     none: 'Nenhuma entrega ainda.',
     noMatches: 'Nenhuma entrega corresponde aos filtros.',
+    noMoreMatches: 'Nenhuma outra entrega corresponde aos filtros.',
+    noMatchesYet:
+      'Nenhuma das entregas pesquisadas até aqui corresponde aos filtros. A próxima página pesquisa entregas mais antigas.',
     notSent: (type: string) =>
       `Este evento não foi enviado: quando foi publicado, nenhum endpoint ativo estava inscrito em ${type}. Para enviá-lo agora, abra um endpoint inscrito e reenvie o evento por este ID.`,
     toEndpoints: 'Ver endpoints',
@@ -75,6 +78,9 @@ export const deliveriesTexts = {
     ofAll: 'Deliveries to all endpoints',
     none: 'No deliveries yet.',
     noMatches: 'No deliveries match the filters.',
+    noMoreMatches: 'No other deliveries match the filters.',
+    noMatchesYet:
+      'None of the deliveries searched so far match the filters. The next page searches older ones.',
     notSent: (type: string) =>
       `This event was not sent: when it was published, no active endpoint was subscribed to ${type}. To send it now, open an endpoint that is, and resend the event by this ID.`,
     toEndpoints: 'View endpoints',

@@ -1,4 +1,10 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { newTenant } from '../../../support/harness.ts';
 import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
+import { sqlOf } from '../../../support/sql.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 import { deliveryList } from './delivery-list.ts';
 
 const { harness, statements } = sharedListHarness('webhooks');
@@ -28,3 +34,35 @@ describePlans(() => deliveryList(harness(), 'cause'), statements, [
   ['resendId', ended('resend')],
   ['createdFrom', ended('id')],
 ]);
+
+it('searches ten thousand deliveries a page when filters have no index together', async () => {
+  const tenant = newTenant();
+  const subscriptionId = randomUUID();
+  await sqlOf(
+    harness(),
+    `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
+       object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
+     select $1, 'live', ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $2, webhooks.lane_of($2),
+       gen_random_uuid(), case n when 1 then 'sought' else 'other' end, 'object', n, 'request', true,
+       case n when 1 then 'BLOCKED' else 'HELD' end, 0, now() from generate_series(1, 10_001) n`,
+    [tenant.merchantId, subscriptionId],
+  );
+  const { deliveries } = webhooksFixture(harness(), harness().transports.inProcess);
+  const list = (filters: object) => deliveries.listDeliveries({ ...tenant, ...filters });
+  const sought = [{ eventType: 'sought', status: DeliveryStatus.BLOCKED }];
+
+  for (const filters of [{ eventType: 'sought' }, { eventType: 'sought', subscriptionId }]) {
+    const first = await list(filters);
+    expect(first.deliveries).toEqual([]);
+    const second = await list({ ...filters, pageToken: first.nextPageToken });
+    expect(second).toMatchObject({ deliveries: sought, nextPageToken: '' });
+  }
+  // Few deliveries have this status, whose index is searched.
+  const status = DeliveryStatus.BLOCKED;
+  for (const filters of [
+    { status, subscriptionId },
+    { status, eventType: 'sought' },
+  ]) {
+    expect(await list(filters)).toMatchObject({ deliveries: sought, nextPageToken: '' });
+  }
+});

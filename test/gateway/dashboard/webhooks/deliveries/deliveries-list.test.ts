@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../../../services/platform/durations.ts';
+import { sqlOf } from '../../../../support/sql.ts';
 import type { SeenPage } from '../../dashboard-fixture.ts';
 import { startDeliveriesFixture } from './deliveries-fixture.ts';
 
@@ -115,6 +116,26 @@ describe('the list of deliveries', () => {
     expect(second.document.querySelector('a[rel="next"]')).toBeNull();
     expect((await developer.get(`${path}&page=x`)).status).toBe(422);
   });
+});
+
+it('goes on searching older deliveries on the next page', async () => {
+  const { tenant, base, developer } = await fixture.shop();
+  const { id } = await fixture.subscribed(tenant);
+  // Newer than the ping that the endpoint got when it was created.
+  await sqlOf(
+    fixture.harness,
+    `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
+       object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
+     select $1, 'live', ('02000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $2, webhooks.lane_of($2),
+       gen_random_uuid(), 'payment.succeeded.v1', 'object', n, 'request', false, 'HELD', 0, now()
+       from generate_series(1, 10_000) n`,
+    [tenant.merchantId, id],
+  );
+  const first = await developer.get(`${base}/deliveries?type=webhook.ping.v1`);
+  expect(first.document.querySelector('.empty')!.text).toContain('searches older ones');
+  const next = first.document.querySelector('a[rel="next"]')!.getAttribute('href')!;
+  const second = await developer.get(next.replaceAll('&amp;', '&'));
+  expect(rowsOf(second).map((cells) => cells[2])).toEqual(['Delivered']);
 });
 
 describe('the newest deliveries of a subscription', () => {

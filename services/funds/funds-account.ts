@@ -169,6 +169,6 @@ export class FundsAccount {
     const covered = await this.pendingDebits.oldestCovered(await this.availableMinor());
     if (covered === undefined) return;
     this.#hasStartedFunding = true;
-    await this.#tx.command(refundFunding.startCommand(uuidv7(), this.#tx.tenant));
+    await this.#tx.command(refundFunding.startCoveredCommand(covered, this.#tx.tenant));
   }
 }

@@ -22,16 +22,18 @@ export const starterOf = (workflowId: string, merchantId: string, environment: s
   ) start on true`;
 
 /** Records who started a workflow. A workflow that another one starts has the same starter. */
-const INSERT_ONE_COMMAND = `${INSERT_COMMAND}, started_by, account_id)
+const INSERT_ONE_COMMAND = `${INSERT_COMMAND}, started_by, account_id, due_at)
 select :merchantId, :environment, :id, :kind, :workflowId, :workflowType, :signalName, :arguments, :requestId,
-       coalesce(start.started_by, :caller), coalesce(start.account_id, :accountId)
+       coalesce(start.started_by, :caller), coalesce(start.account_id, :accountId),
+       least(clock_timestamp(), :dueAt::timestamptz)
   from (values (true)) as command
   ${starterOf(':causingWorkflowId', ':merchantId', ':environment')}`;
 
 /** A canceled workflow must not be started again. */
 const REMOVE_START = `
 delete from platform.outbox_command
- where workflow_id = :workflowId and kind = 'START' and merchant_id = :merchantId and environment = :environment`;
+ where workflow_id = :workflowId and kind = 'START' and merchant_id = :merchantId and environment = :environment
+returning due_at`;
 
 /** The request that causes a command, and who makes it. */
 interface CommandCause {
@@ -39,7 +41,10 @@ interface CommandCause {
   readonly origin: Origin;
 }
 
-/** Adds a workflow command to the outbox in the caller's transaction. A CANCEL also removes the workflow's START. */
+/**
+ * Adds a workflow command to the outbox in the caller's transaction. A CANCEL also removes the workflow's START. A START that
+ * replaces an earlier one keeps its turn, so that it does not wait forever behind other commands.
+ */
 export async function insertCommand(
   em: EntityManager,
   tenant: Tenant,
@@ -47,7 +52,10 @@ export async function insertCommand(
   command: WorkflowCommand,
 ): Promise<void> {
   const { kind, workflowId } = command;
-  if (kind === 'CANCEL') await executeNamed(em, REMOVE_START, { ...tenant, workflowId });
+  const removesStart = kind === 'CANCEL' || (kind === 'START' && command.replacesEarlier);
+  const removed = removesStart
+    ? await executeNamed<{ due_at: Date }>(em, REMOVE_START, { ...tenant, workflowId })
+    : [];
   await executeNamed(em, INSERT_ONE_COMMAND, {
     ...tenant,
     id: uuidv7(),
@@ -60,6 +68,7 @@ export async function insertCommand(
     caller: origin.caller ?? null,
     accountId: origin.accountId ?? null,
     causingWorkflowId: origin.workflowId ?? null,
+    dueAt: kind === 'START' ? (removed[0]?.due_at ?? null) : null,
   });
 }
 

@@ -13,6 +13,11 @@ export interface StartWorkflow {
   readonly workflowId: string;
   readonly workflowType: string;
   readonly arguments: readonly [input: object];
+  /**
+   * Replaces earlier STARTs of the workflow, for work that is requested often before it is done. A run that has already begun may
+   * miss what this transaction changes; the workflow then runs again within a minute of its end.
+   */
+  readonly replacesEarlier?: true;
 }
 
 /** Signals a running workflow; no effect on one that is closed. */

@@ -98,6 +98,31 @@ describe('a pending refund', () => {
     expect([await covered(), await wakeUps()]).toEqual([old, 1]);
   });
 
+  it('is woken by one workflow, however many commits it takes until it is debited, which keeps its turn in the outbox', async () => {
+    const { tenant, earn, wait, debit, wakeUps } = merchantOf();
+    const [mine, other] = [uuid(), uuid()];
+    await wait(mine, 50n, 1);
+    await wait(other, 80n);
+    await earn(50n);
+    const starts = `select id, workflow_id, starts, due_at from platform.outbox_command where merchant_id = $1`;
+    type Start = { id: string; workflow_id: string; starts: number; due_at: Date };
+    const started = () => sqlOf<Start>(harness, starts, [tenant.merchantId]);
+    const [first] = await started();
+    for (let commits = 0; commits < 5; commits += 1) await earn(1n);
+    expect(await started()).toEqual([{ ...first, id: expect.any(String) }]);
+    expect((await started())[0]!.id).not.toBe(first!.id);
+    // Its workflow may be about to end, so one that is running is started again, too, and at once.
+    const run = `update platform.outbox_command set starts = 1, due_at = now() + interval '1 hour' where merchant_id = $1`;
+    await sqlOf(harness, run, [tenant.merchantId]);
+    await earn(1n);
+    expect(await started()).toMatchObject([{ workflow_id: first!.workflow_id, starts: 0 }]);
+    expect((await started())[0]!.due_at.getTime()).toBeLessThanOrEqual(Date.now() + 1_000);
+    await debit(mine, 50n);
+    expect(await wakeUps()).toBe(1);
+    await earn(80n);
+    expect(await wakeUps()).toBe(1);
+  });
+
   it('is covered by what is blocked for its own case, not for another', async () => {
     const { sell, wait, hold, unblock, covered, wakeUps, reserve, free, advanceable } = merchantOf();
     const [mine, other] = [uuid(), uuid()];

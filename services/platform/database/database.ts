@@ -85,7 +85,13 @@ export class Database {
   static async open(options: DatabaseOptions): Promise<Database> {
     const { maxSilenceMs = MAX_SILENCE_MS } = options;
     const stream = () => createSocket(maxSilenceMs);
-    const connection = { connectionTimeoutMillis: 5_000, stream, verify: requirePrimary };
+    // The ORM takes host, user and database from its URL, and ignores the parameters, such as sslmode.
+    const connection = {
+      connectionString: options.url,
+      connectionTimeoutMillis: 5_000,
+      stream,
+      verify: requirePrimary,
+    };
     const orm = await MikroORM.init({
       clientUrl: options.url,
       entities: [...options.entities],
@@ -105,7 +111,6 @@ export class Database {
     });
     const reads = new Pool({
       ...connection,
-      connectionString: options.url,
       max: options.poolSize,
       options: readOptions(options.preparedStatements),
       pipeline: true,

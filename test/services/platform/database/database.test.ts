@@ -1,9 +1,11 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Client } from 'pg';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
@@ -65,6 +67,27 @@ it('reads timestamps to the millisecond', async () => {
       expect(rows.map((row) => timestampDate(row.at))).toEqual(dates);
     }),
   );
+});
+
+it('connects for reads and writes as its URL says: with TLS, and to an IPv6 address', async () => {
+  const first: Buffer[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    // A server without TLS refuses it with this.
+    socket.once('data', (message) => first.push(message) && socket.write('N'));
+  }).listen(0, '::1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const secure = await openDatabase(`postgres://u:p@[::1]:${port}/payments?sslmode=verify-full`);
+  onTestFinished(async () => {
+    await secure.close();
+    server.close();
+  });
+  const refusal = 'does not support SSL';
+  await expect(secure.read(db.selectNoFrom(sql<number>`1`.as('one')).compile())).rejects.toThrow(refusal);
+  await expect(secure.transaction((em) => em.execute('select 1'))).rejects.toThrow(refusal);
+  const sslRequest = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+  expect(first).toEqual([sslRequest, sslRequest]);
 });
 
 it('survives a connection that dies while its holder is between two statements', async () => {

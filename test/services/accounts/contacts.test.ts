@@ -55,7 +55,7 @@ test('an account that does not exist has no mail preferences to set', async () =
   }
 });
 
-test('of mail preferences that are set at once, one remains', async () => {
+test('one of two mail preferences that are set at the same moment applies', async () => {
   const { accountId } = await fixture().signIn();
   const choices = [[MailTopic.DEBTS], [MailTopic.ADVANCES]];
   for (let round = 0; round < 10; round += 1) {

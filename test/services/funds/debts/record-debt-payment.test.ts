@@ -58,7 +58,7 @@ it('refuses more than all open debts, and a second payment with the same id', as
   await expectRefusal(pay(1n, paymentId.toUpperCase()), Code.AlreadyExists, 'DEBT_PAYMENT_ALREADY_RECORDED');
 });
 
-it('and a deduction are refused when the debts, or the movements of a day, would exceed 64 bits', async () => {
+it('is refused, like a deduction, when the debts or the movements of a day would exceed 64 bits', async () => {
   const { client, tenant, pay, deduct } = await debtor();
   const largest = 9_007_199_254_740_991n;
   await sqlOf(

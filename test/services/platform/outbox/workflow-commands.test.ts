@@ -27,7 +27,7 @@ async function review() {
   return { workflowId: `merchant-review-${refundCaseId}`, cancel };
 }
 
-it('are claimed once, and again when they are not confirmed', async () => {
+it('commands are claimed once, and again when they are not confirmed', async () => {
   const { workflowId } = await review();
   const claimed = await claim();
   expect(claimed).toMatchObject([{ kind: Kind.START, workflowId, workflowType: 'awaitMerchantReview' }]);
@@ -36,7 +36,7 @@ it('are claimed once, and again when they are not confirmed', async () => {
   expect(await claim()).toEqual(claimed);
 });
 
-it('of type START are sent again after a minute, then after longer and longer, up to an hour, until the workflow ends them', async () => {
+it('START commands are sent again after a minute, then after longer and longer, up to an hour, until the workflow ends them', async () => {
   await review();
   const commandIds = (await claim()).map(({ id }) => id);
   for (const minutes of [1, 2, 4, 8, 16, 32, 60, 60]) {
@@ -52,7 +52,7 @@ it('of type START are sent again after a minute, then after longer and longer, u
   expect(await claim()).toEqual([]);
 });
 
-it('of type START are all sent again within half a minute when Temporal has lost its state', async () => {
+it('START commands are all sent again within half a minute when Temporal has lost its state', async () => {
   await review();
   const commandIds = (await claim()).map(({ id }) => id);
   await commands().confirmCommands({ commandIds });
@@ -61,7 +61,7 @@ it('of type START are all sent again within half a minute when Temporal has lost
   expect((await claim()).map(({ id }) => id)).toEqual(commandIds);
 });
 
-it('of type CANCEL remove the START of their workflow, and are deleted once confirmed', async () => {
+it('CANCEL commands remove the START of their workflow, and are deleted once confirmed', async () => {
   const { workflowId, cancel } = await review();
   await commands().confirmCommands({ commandIds: (await claim()).map(({ id }) => id) });
   await cancel();

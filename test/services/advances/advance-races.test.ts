@@ -35,16 +35,6 @@ describe('concurrent calls', () => {
     );
   });
 
-  it('one of two concurrent requests for the same quote succeeds', async () => {
-    const { quote, request, refuse } = await merchant();
-    for (let round = 0; round < 10; round += 1) {
-      const { id } = await quote();
-      const both = await Promise.allSettled([request(id), request(id)]);
-      expect(reasonsOf(both)).toEqual(['QUOTE_ALREADY_REQUESTED', 'STANDS']);
-      for (const one of both) if (one.status === 'fulfilled') await refuse(one.value.id);
-    }
-  });
-
   it('requests for quotes of the same installments: one succeeds, the others are stale', async () => {
     const { quote, request } = await merchant();
     const quotes = [await quote(), await quote({ maxAmountMinor: 9_600n }), await quote()];

@@ -1,14 +1,13 @@
 import { Type } from 'typebox';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { createGateway } from '../../gateway/app.ts';
 import type { Access } from '../../gateway/auth/access.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
-import type { GatewayApp } from '../../gateway/gateway-app.ts';
 import { Problem } from '../../gateway/problems/problem.ts';
 import { type OperationSchema, operation } from '../../gateway/routes/operation.ts';
 import { closedObject } from '../../gateway/routes/schemas.ts';
 import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarness } from '../support/harness.ts';
 import type { Document } from './openapi-reader.ts';
 
 const OLD: OperationSchema = {
@@ -35,26 +34,25 @@ const everybody: Access = {
   isStillAllowed: async () => true,
 };
 
-let harness: TestHarness;
-let app: GatewayApp;
-beforeAll(async () => {
-  harness = await startHarness();
-  const { config } = harness;
-  const transport = harness.services.transportFor(GATEWAY_CALLER);
-  app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
-  for (const [path, schema] of [
-    ['/v1/old-thing', OLD],
-    ['/v1/new-thing', NEW],
-  ] as const) {
-    app.get(path, operation(everybody, schema), async (request) => {
-      const { fails } = request.query as { fails?: string };
-      if (fails === 'KNOWN') throw new Problem('PRODUCT_NOT_FOUND', 'There is none.');
-      if (fails !== undefined) throw new Error(fails);
-      return { ok: true };
-    });
-  }
-  await app.listen({ host: '127.0.0.1', port: 0 });
+const harness = await startHarness();
+const app = createGateway({
+  environment: 'live',
+  config: harness.config,
+  transport: harness.services.transportFor(GATEWAY_CALLER),
+  logger: createLogger('silent'),
 });
+for (const [path, schema] of [
+  ['/v1/old-thing', OLD],
+  ['/v1/new-thing', NEW],
+] as const) {
+  app.get(path, operation(everybody, schema), async (request) => {
+    const { fails } = request.query as { fails?: string };
+    if (fails === 'KNOWN') throw new Problem('PRODUCT_NOT_FOUND', 'There is none.');
+    if (fails !== undefined) throw new Error(fails);
+    return { ok: true };
+  });
+}
+await app.listen({ host: '127.0.0.1', port: 0 });
 afterAll(async () => {
   await app.close();
   await harness.close();

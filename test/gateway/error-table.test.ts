@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
 import type { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { PROBLEM_TYPES, type ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -29,27 +29,16 @@ const SUBSCRIPTIONS = '/v1/webhook-subscriptions';
 const product = `/v1/products/${randomUUID()}`;
 const disable = `${SUBSCRIPTIONS}/${randomUUID()}/disable`;
 
-let gateways: GatewayHarness;
-let live: number;
-let key: string;
-let merchantId: string;
-let documentation: string;
-
-beforeAll(async () => {
-  gateways = await startGateways({
-    RATE_LIMIT_LIVE: '100000',
-    RATE_LIMIT_ADDRESS: '100000',
-    HTTP_REQUEST_TIMEOUT: '1s',
-    WEBHOOK_SUBSCRIPTION_LIMIT: '2',
-  });
-  live = gateways.ports.live;
-  const merchant = await newMerchant(gateways);
-  merchantId = merchant.merchantId;
-  key = merchant.keys.live;
-  const page = await call(live, '/docs/errors');
-  expect(page.status).toBe(200);
-  documentation = page.text;
+const gateways = await startGateways({
+  RATE_LIMIT_LIVE: '100000',
+  RATE_LIMIT_ADDRESS: '100000',
+  HTTP_REQUEST_TIMEOUT: '1s',
+  WEBHOOK_SUBSCRIPTION_LIMIT: '2',
 });
+const { live } = gateways.ports;
+const { merchantId, keys } = await newMerchant(gateways);
+const key = keys.live;
+const documentation = (await call(live, '/docs/errors')).text;
 afterAll(() => gateways.close());
 
 const get = (path: string, options: Call = {}) => call(live, path, { key, ...options });

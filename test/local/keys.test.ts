@@ -1,29 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { CommandResult } from '../../local/command-line.ts';
 import { runKeys } from '../../local/keys.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
-import { startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarness } from '../support/harness.ts';
 import { startProgram } from '../support/program.ts';
+import { makeFolder } from './temporary-data-folder.ts';
 
-let harness: TestHarness;
-let dataDir: string;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'api-keys' });
-  dataDir = await mkdtemp(join(tmpdir(), 'payments-keys-'));
-  const { baseUrl, token } = harness;
-  await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ grpc: { baseUrl, token } }));
-});
+const harness = await startHarness({ SERVICES: 'api-keys' });
+const { path: dataDir, remove } = makeFolder();
+const grpc = { baseUrl: harness.baseUrl, token: harness.token };
+writeFileSync(join(dataDir, 'demo.json'), JSON.stringify({ grpc }));
 afterAll(async () => {
   await harness.close();
-  await rm(dataDir, { recursive: true });
+  remove();
 });
 
 const keys = (args: readonly string[], environment: Record<string, string> = { DATA_DIR: dataDir }) =>

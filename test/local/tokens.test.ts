@@ -1,24 +1,20 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import type { CommandResult } from '../../local/command-line.ts';
 import { runTokens } from '../../local/tokens.ts';
-import { startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarness } from '../support/harness.ts';
 import { sqlOf } from '../support/sql.ts';
+import { makeFolder } from './temporary-data-folder.ts';
 
-let harness: TestHarness;
-let dataDir: string;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'catalog' });
-  dataDir = await mkdtemp(join(tmpdir(), 'payments-tokens-'));
-  const { baseUrl, token } = harness;
-  await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ grpc: { baseUrl, token } }));
-});
+const harness = await startHarness({ SERVICES: 'catalog' });
+const { path: dataDir, remove } = makeFolder();
+const grpc = { baseUrl: harness.baseUrl, token: harness.token };
+writeFileSync(join(dataDir, 'demo.json'), JSON.stringify({ grpc }));
 afterAll(async () => {
   await harness.close();
-  await rm(dataDir, { recursive: true });
+  remove();
 });
 
 const tokens = (...args: string[]) => runTokens(args, { DATA_DIR: dataDir });

@@ -1,21 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
+import { afterAll, expect, test } from 'vitest';
+import { createDashboard } from '../../../gateway/dashboard/dashboard.ts';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { remoteTransport } from '../../../services/platform/rpc/remote-transport.ts';
-import { type DashboardFixture, startDashboardFixture } from './dashboard-fixture.ts';
+import { startDashboardFixture } from './dashboard-fixture.ts';
 
-let fixture: DashboardFixture;
-let unknown: Dashboard;
-beforeAll(async () => {
-  fixture = await startDashboardFixture();
-  const transport = remoteTransport(fixture.harness.baseUrl, 'of nobody');
-  unknown = await createDashboard({
-    config: fixture.harness.config,
-    transport,
-    logger: createLogger('silent'),
-  });
+const fixture = await startDashboardFixture();
+const unknown = await createDashboard({
+  config: fixture.harness.config,
+  transport: remoteTransport(fixture.harness.baseUrl, 'of nobody'),
+  logger: createLogger('silent'),
 });
 afterAll(async () => {
   await unknown.close();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   ApprovalMode,
@@ -7,13 +7,13 @@ import {
   RefundCaseStatus as Status,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { hoursAgo } from '../../support/ago.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { refundsOf } from './refund-case-fixture.ts';
 
-let harness: TestHarness;
-beforeAll(async () => {
-  const limits = { REFUND_FREQUENCY_LIMIT_24H: '3', REFUND_VOLUME_LIMIT_24H: '4000' };
-  harness = await startHarness({ SERVICES: 'refunds,funds', ...limits });
+const harness = await startHarness({
+  SERVICES: 'refunds,funds',
+  REFUND_FREQUENCY_LIMIT_24H: '3',
+  REFUND_VOLUME_LIMIT_24H: '4000',
 });
 afterAll(() => harness.close());
 

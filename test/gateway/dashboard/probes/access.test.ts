@@ -18,8 +18,6 @@ import { makeWorld, makeWorlds, storedOf } from './probe-world.ts';
 
 /** Who may access each page and action. New ones are tested automatically. */
 
-// Hundreds of requests per test.
-
 const fixture = await sharedDashboard();
 const worlds = await makeWorlds(fixture);
 const strangers = await makeWorld(fixture);

@@ -8,8 +8,6 @@ import { makeWorlds, storedOf } from './probe-world.ts';
 
 /** Requests that are not forms of the own session have no effect, for every action. */
 
-// Hundreds of requests per test.
-
 const fixture = await sharedDashboard();
 const worlds = await makeWorlds(fixture);
 

@@ -19,8 +19,6 @@ import { makeWorlds, storedOf } from './probe-world.ts';
 
 /** Addresses, queries and forms are never trusted, on any page or action. */
 
-// Hundreds of requests per test.
-
 const fixture = await sharedDashboard();
 const own = await makeWorlds(fixture);
 const others = await makeWorlds(fixture);

@@ -8,8 +8,6 @@ import { makeWorlds } from './probe-world.ts';
 
 /** Values typed into forms take effect once, and never become markup, headers or crashes. */
 
-// Hundreds of requests per test.
-
 const fixture = await sharedDashboard();
 
 const actions = () => targetsOf(fixture).filter(({ method }) => method === 'POST');

@@ -3,7 +3,7 @@ import { create, type DescMethod, type DescMethodStreaming, type DescMethodUnary
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createAsyncIterable } from '@connectrpc/connect/protocol';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { GATEWAY_CALLER } from '../../../../gateway/clients.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { declaredServices } from '../../../../local/grants-table.ts';
@@ -15,7 +15,7 @@ import { ACTOR_HEADERS, type Caller } from '../../../../services/platform/rpc/ca
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
 import { requiredGrant } from '../../../../services/platform/rpc/grants.ts';
 import { personRule } from '../../../../services/platform/rpc/person-rules.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 
@@ -30,13 +30,10 @@ const STRANGER = Role.UNSPECIFIED;
 const tenant = newTenant();
 const people = new Map<Role, { readonly headers: Headers; readonly accountId: string }>();
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness();
-  const { join, signIn } = accountsFixture(harness.transports.inProcess);
-  for (const role of ROLES) people.set(role, await join(tenant, role));
-  people.set(STRANGER, await signIn());
-});
+const harness = await startHarness();
+const accounts = accountsFixture(harness.transports.inProcess);
+for (const role of ROLES) people.set(role, await accounts.join(tenant, role));
+people.set(STRANGER, await accounts.signIn());
 afterAll(() => harness.close());
 
 /** What the handlers of streams, which check people themselves, need before they do. The others get a tenant alone. */

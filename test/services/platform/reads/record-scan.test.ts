@@ -1,5 +1,5 @@
 import { Code, createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import {
   BlockReason,
@@ -9,7 +9,7 @@ import {
 import { Environment, type RecordPosition } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseScope, RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 
 /** More than two pages. */
@@ -18,24 +18,21 @@ const RECORDS = 1_100;
 const live = newTenant();
 const test = { ...newTenant(), environment: Environment.TEST };
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'funds,refunds,advances' });
-  const debit = `insert into funds.refund_debit
-    select $1, $2, gen_random_uuid(), null, n, now(), case when n > $3 then now() end from generate_series(1, $3 + 10) n`;
-  await sqlOf(harness, debit, [live.merchantId, 'live', RECORDS]);
-  await sqlOf(harness, debit, [test.merchantId, 'test', 3]);
-  // Each source blocks two sales, so that a page could end between them.
-  const block = `insert into funds.block
-    select $1, 'live', gen_random_uuid(), gen_random_uuid(), $2, md5((n % 551)::text)::uuid, n, now(), null, null
-      from generate_series(1, $3) n`;
-  await sqlOf(harness, block, [live.merchantId, 'COMPLIANCE_HOLD', RECORDS]);
-  await sqlOf(harness, block, [live.merchantId, 'KYC_PENDING', 1]);
-  const lost = `insert into funds.block
-    select $1, 'live', gen_random_uuid(), gen_random_uuid(), 'HOLD_OR_DISPUTE', md5((n % 551)::text)::uuid, n, now(), now(),
-           'CONSUMED' from generate_series(1, $2) n`;
-  await sqlOf(harness, lost, [live.merchantId, RECORDS]);
-});
+const harness = await startHarness({ SERVICES: 'funds,refunds,advances' });
+const debit = `insert into funds.refund_debit
+  select $1, $2, gen_random_uuid(), null, n, now(), case when n > $3 then now() end from generate_series(1, $3 + 10) n`;
+await sqlOf(harness, debit, [live.merchantId, 'live', RECORDS]);
+await sqlOf(harness, debit, [test.merchantId, 'test', 3]);
+// Each source blocks two sales, so that a page could end between them.
+const block = `insert into funds.block
+  select $1, 'live', gen_random_uuid(), gen_random_uuid(), $2, md5((n % 551)::text)::uuid, n, now(), null, null
+    from generate_series(1, $3) n`;
+await sqlOf(harness, block, [live.merchantId, 'COMPLIANCE_HOLD', RECORDS]);
+await sqlOf(harness, block, [live.merchantId, 'KYC_PENDING', 1]);
+const lost = `insert into funds.block
+  select $1, 'live', gen_random_uuid(), gen_random_uuid(), 'HOLD_OR_DISPUTE', md5((n % 551)::text)::uuid, n, now(), now(),
+         'CONSUMED' from generate_series(1, $2) n`;
+await sqlOf(harness, lost, [live.merchantId, RECORDS]);
 afterAll(() => harness.close());
 
 /** Reads all pages. */

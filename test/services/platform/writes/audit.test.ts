@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { afterAll, describe, expect, it, test } from 'vitest';
 import { AccountService, Language, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
@@ -15,7 +15,7 @@ import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { accountsFixture, PERSON_ADDRESS } from '../../accounts/accounts-fixture.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
@@ -41,17 +41,14 @@ interface Entry {
   readonly request: object | null;
 }
 
-let harness: TestHarness;
-beforeAll(async () => {
-  const tokenSha256 = (of: string) => createHash('sha256').update(of).digest('hex');
-  const grants = ALL_GRANTS.filter((grant) => !WITHOUT.includes(grant));
-  harness = await startHarness({
-    WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
-    SERVICE_TOKENS: [
-      `alone|${tokenSha256(token)}|${grants.join(' ')}`,
-      `acting|${tokenSha256('acts')}|${ALL_GRANTS.join(' ')}`,
-    ].join(';'),
-  });
+const tokenSha256 = (of: string) => createHash('sha256').update(of).digest('hex');
+const grantsWithout = ALL_GRANTS.filter((grant) => !WITHOUT.includes(grant));
+const harness = await startHarness({
+  WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8',
+  SERVICE_TOKENS: [
+    `alone|${tokenSha256(token)}|${grantsWithout.join(' ')}`,
+    `acting|${tokenSha256('acts')}|${ALL_GRANTS.join(' ')}`,
+  ].join(';'),
 });
 afterAll(() => harness.close());
 

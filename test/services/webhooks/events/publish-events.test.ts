@@ -1,33 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { Code, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcTransport } from '@connectrpc/connect-node';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
 import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
 
-let harness: TestHarness;
-let ways: Record<'grpc' | 'connect' | 'connect with JSON' | 'in process', Transport>;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  const { baseUrl, token, transports } = harness;
-  ways = {
-    grpc: createGrpcTransport({ baseUrl, interceptors: [bearer(token)] }),
-    connect: transports.connect,
-    'connect with JSON': createConnectTransport({
-      baseUrl,
-      httpVersion: '1.1',
-      useBinaryFormat: false,
-      interceptors: [bearer(token)],
-    }),
-    'in process': transports.inProcess,
-  };
-});
+const harness = await startHarness({ SERVICES: 'webhooks' });
+const { baseUrl, token } = harness;
+const ways = {
+  grpc: createGrpcTransport({ baseUrl, interceptors: [bearer(token)] }),
+  connect: harness.transports.connect,
+  'connect with JSON': createConnectTransport({
+    baseUrl,
+    httpVersion: '1.1',
+    useBinaryFormat: false,
+    interceptors: [bearer(token)],
+  }),
+  'in process': harness.transports.inProcess,
+};
 afterAll(() => harness.close());
 
 const events = (transport: Transport = harness.transports.inProcess) => createClient(EventService, transport);

@@ -1,11 +1,23 @@
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { type Download, streamed } from '../shell/downloads.ts';
+import { Failure, reasonOf } from '../shell/failures.ts';
 import { type CsvColumn, type CsvFormat, CsvWriter } from './csv.ts';
+import { exportTexts } from './export.texts.ts';
 
 /** A CSV file of these lines. `lines` is not called before the browser asks for the content. */
 export function csvDownload(name: string, lines: () => AsyncIterable<string>): Download {
-  return { name, contentType: 'text/csv; charset=utf-8', read: lines };
+  return { name, contentType: 'text/csv; charset=utf-8', read: () => withRefusals(lines) };
+}
+
+/** @throws Failure 429 while too many files are being downloaded */
+async function* withRefusals(lines: () => AsyncIterable<string>): AsyncGenerator<string> {
+  try {
+    yield* lines();
+  } catch (error) {
+    if (reasonOf(error) !== 'TOO_MANY_EXPORTS') throw error;
+    throw Failure.with(429, exportTexts, (t) => t.tooMany, error);
+  }
 }
 
 interface ListFile<Message, Row> {

@@ -216,3 +216,12 @@ it('exports files with the totals of the pages, in either format, and audits eac
     ),
   );
 });
+
+it('says that other files are still being downloaded when too many are', async () => {
+  const { funds, tenant, visitor, home } = await merchantWithJune();
+  const open = Array.from({ length: 2 }, () => funds.client.exportMovements(tenant)[Symbol.asyncIterator]());
+  for (const stream of open) await stream.next();
+  const refused = await visitor.get(`${home}/sales.csv`);
+  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('still being downloaded')]);
+  for (const stream of open) await stream.return?.();
+});

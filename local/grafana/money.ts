@@ -64,5 +64,8 @@ export const money = dashboard(
     chart('Payout not recorded', Seconds, {
       '{{environment}}': 'max by (environment) (payments_payouts_unrecorded_seconds)',
     }).description('Alert: PayoutNotRecorded, in live'),
+    chart('Second payouts of advances, in a day', Short, {
+      '{{environment}}': 'sum by (environment) (increase(payments_payouts_second_total[1d]))',
+    }).description('Alert: PayoutMadeTwice, in live'),
   ],
 );

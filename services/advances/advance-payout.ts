@@ -68,10 +68,8 @@ export function afterPayoutAnswer(
   if (answer.answer === 'RETURNED') return returnPayout(request, answer, answeredAt);
   const isAccepted = answer.answer === 'ACCEPTED';
   const isKnown = isAccepted && answer.providerPayoutId === request.payoutProviderId;
-  if (request.payoutAcceptedAt !== null) {
-    if (isAccepted && !isKnown) throw alreadyAccepted(request);
-    return {};
-  }
+  if (secondPayoutOf(request, answer) !== undefined) throw alreadyAccepted(request);
+  if (request.payoutAcceptedAt !== null) return {};
   if (isKnown) throw failedPrecondition('PAYOUT_RETURNED', 'the bank has returned this payout');
   if (request.payoutLastAnswer === 'RETURNED' && !isAccepted) return {};
   return {
@@ -85,6 +83,15 @@ export function afterPayoutAnswer(
       payoutProviderId: answer.providerPayoutId,
     }),
   };
+}
+
+/** The id of an accepted payout if another one has been accepted before, so that the merchant may have been paid twice. */
+export function secondPayoutOf(
+  { payoutAcceptedAt, payoutProviderId }: Payout,
+  answer: PayoutAnswer,
+): string | undefined {
+  if (payoutAcceptedAt === null || answer.answer !== 'ACCEPTED') return undefined;
+  return answer.providerPayoutId === payoutProviderId ? undefined : answer.providerPayoutId;
 }
 
 /** Records that the bank returned the accepted payout. Has no effect if that is already recorded. */

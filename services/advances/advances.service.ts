@@ -53,7 +53,7 @@ export function advanceService({
     refuseAdvance: (request, context) => refuseAdvance(dependencies, request, context),
     releaseAdvance: (request, context) => releaseAdvance(dependencies, request, context),
     settleAdvance: (request, context) => settleAdvance(writes, request, context),
-    recordPayoutAnswer: (request, context) => recordPayoutAnswer(writes, request, context),
+    recordPayoutAnswer: (request, context) => recordPayoutAnswer(dependencies, request, context),
     scanAdvanceRequests: (request, context) => scanAdvanceRequests(database, request, context),
     listAdvanceQueue: (request, context) => listAdvanceQueue(pagination, funds, request, context),
     listProviderQueue: (request) => listProviderQueue(pagination, request),

@@ -1,5 +1,6 @@
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import type { HandlerContext } from '@connectrpc/connect';
+import type { Logger } from 'pino';
 import type {
   RecordPayoutAnswerRequest,
   RecordPayoutAnswerResponseSchema,
@@ -8,19 +9,42 @@ import { cancelCommand, notifyOfOutcome } from '../contracts/accounts/notify-con
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
-import { afterPayoutAnswer, endsUnpaidNotice, type PayoutAnswer, unpaidNoticeAt } from './advance-payout.ts';
+import {
+  afterPayoutAnswer,
+  endsUnpaidNotice,
+  type PayoutAnswer,
+  secondPayoutOf,
+  unpaidNoticeAt,
+} from './advance-payout.ts';
 import { lockRequest, storeChanges } from './advance-store.ts';
+import { secondPayouts } from './second-payout-metrics.ts';
 
-/** Records how the provider answered a call that submitted a payout, or that the bank returned it. Publishes nothing. */
+interface AnswerDependencies {
+  readonly writes: Writes;
+  readonly logger: Logger;
+}
+
+/**
+ * Records how the provider answered a call that submitted a payout, or that the bank returned it. Publishes nothing. A second
+ * payout is refused, counted and logged.
+ */
 export function recordPayoutAnswer(
-  writes: Writes,
+  { writes, logger }: AnswerDependencies,
   request: RecordPayoutAnswerRequest,
   context: HandlerContext,
 ) {
   const at = occurredAtOf(request, context);
   return writes.run<typeof RecordPayoutAnswerResponseSchema>(request, context, async (tx) => {
     const row = await lockRequest(tx, request.advanceRequestId);
-    const changes = afterPayoutAnswer(row, answerOf(request), at);
+    const answer = answerOf(request);
+    const secondPayoutId = secondPayoutOf(row, answer);
+    if (secondPayoutId !== undefined) {
+      secondPayouts.inc({ environment: tx.tenant.environment });
+      const payouts = { providerPayoutId: row.payoutProviderId, secondPayoutId };
+      const advance = { ...tx.tenant, advanceRequestId: row.id, requestId: tx.requestId };
+      logger.warn({ ...advance, ...payouts }, 'a second payout of an advance was accepted');
+    }
+    const changes = afterPayoutAnswer(row, answer, at);
     storeChanges(tx, row, changes);
     if (endsUnpaidNotice(row, changes)) await tx.command(cancelCommand('ADVANCE_UNPAID', row.id));
     const noticeAt = unpaidNoticeAt(changes);

@@ -231,6 +231,7 @@ it('a counter of which alerts read the increase starts at 0, so that the first e
       'payments_mails_total',
       'payments_provider_submissions_total',
       'payments_refunds_contradicted_total',
+      'payments_payouts_second_total',
       'payments_http_failures_total',
       'payments_dashboard_failures_total',
       'payments_rpc_failures_total',
@@ -248,7 +249,10 @@ it('a counter of which alerts read the increase starts at 0, so that the first e
       (result) =>
         `payments_provider_submissions_total{provider="refund",environment="live",result="${result}"} 0`,
     ),
-    ...['live', 'test'].map((name) => `payments_refunds_contradicted_total{environment="${name}"} 0`),
+    ...['live', 'test'].flatMap((name) => [
+      `payments_refunds_contradicted_total{environment="${name}"} 0`,
+      `payments_payouts_second_total{environment="${name}"} 0`,
+    ]),
     'payments_http_failures_total{environment="live"} 0',
     ...['dashboard', 'rpc', 'workflow'].map((what) => `payments_${what}_failures_total 0`),
     'payments_webhook_attempts_total{environment="live",outcome="delivered"} 0',

@@ -11,6 +11,7 @@ import {
 import { type AdvanceRequest, openRequest } from '../../../services/advances/advance-request.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { scrape } from '../../support/scrape.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
 const releasedAt = new Date('2020-06-20T15:00:00.000Z');
@@ -138,10 +139,12 @@ describe('RecordPayoutAnswer', () => {
     expect(advanceRequests).toMatchObject([{ id, payout: last }]);
   });
 
-  it('refuses a second payout, because the merchant may have been paid twice', async () => {
+  it('refuses and counts a second payout, because the merchant may have been paid twice', async () => {
     const { id, release, record, get } = await approved();
     await release(id);
     const accepted = (providerPayoutId: string) => record({ case: 'accepted', value: { providerPayoutId } });
+    const counted = async () => (await scrape())('payments_payouts_second_total{environment="live"}')!;
+    const before = await counted();
     const answers = await Promise.allSettled(['po_1', 'po_2', 'po_3'].map(accepted));
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const providerPayoutId = (await get(id)).payout!.providerPayoutId!;
@@ -149,6 +152,7 @@ describe('RecordPayoutAnswer', () => {
       providerPayoutId,
     });
     expect((await accepted(providerPayoutId)).payout).toMatchObject({ attempts: 1, providerPayoutId });
+    expect(await counted()).toBe(before + 3);
   });
 
   it('records that the bank returned the accepted payout, until another one is accepted', async () => {

@@ -2154,7 +2154,7 @@ export interface components {
              */
             initiator: "CUSTOMER" | "MERCHANT";
             /**
-             * @description How it was approved or rejected, if not by the merchant. `INSTANT` from the beginning, also if a limit or a dispute requires a review.
+             * @description How it was approved or rejected, if not by the merchant. `INSTANT` from the beginning, even if a limit or a dispute requires a review.
              * @enum {string|null}
              */
             approvalMode: "INSTANT" | "OPERATIONS" | "RISK_POLICY" | null;
@@ -2307,7 +2307,7 @@ export interface components {
              */
             initiator: "CUSTOMER" | "MERCHANT";
             /**
-             * @description How it was approved or rejected, if not by the merchant. INSTANT from the beginning, also if a limit or a dispute requires a review.
+             * @description How it was approved or rejected, if not by the merchant. INSTANT from the beginning, even if a limit or a dispute requires a review.
              * @enum {string|null}
              */
             approvalMode: "INSTANT" | "OPERATIONS" | "RISK_POLICY" | null;

@@ -14,7 +14,7 @@ export const LISTEN_OPTIONS = { backlog: 4_096, reusePort };
 
 /**
  * Makes a gateway listen with {@link LISTEN_OPTIONS}.
- * @throws EADDRINUSE also if another gateway listens on the port, with which it would share the connections.
+ * @throws EADDRINUSE even if it is another gateway that listens on the port, which would get a share of the connections.
  */
 export async function listenAlone(
   app: GatewayApp,

@@ -78,7 +78,7 @@ const refundCase = resource(
     approvalMode: nullable(
       oneOf(
         ['INSTANT', 'OPERATIONS', 'RISK_POLICY'],
-        'How it was approved or rejected, if not by the merchant. `INSTANT` from the beginning, also if a limit or a dispute requires a review.',
+        'How it was approved or rejected, if not by the merchant. `INSTANT` from the beginning, even if a limit or a dispute requires a review.',
       ),
     ),
     blockedBy: Type.Array(oneOfMeanings(BLOCKERS, 'A reason.'), {

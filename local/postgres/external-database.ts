@@ -8,7 +8,7 @@ const IN_RECOVERY =
   'restore ("select pg_wal_replay_resume()" if it is paused at its target)';
 
 /**
- * Connects once to the PostgreSQL in DATABASE_URL. Throws StartError DATABASE_UNREACHABLE, without the password, also if the
+ * Connects once to the PostgreSQL in DATABASE_URL. Throws StartError DATABASE_UNREACHABLE, without the password, even if the
  * server is in recovery.
  */
 export async function assertDatabaseReachable(url: string): Promise<void> {

@@ -231,7 +231,7 @@ async function waitUntilReady(
   }
 }
 
-/** How far the restore from a backup is; "ended" also if there was none. */
+/** How far the restore from a backup is; "ended" if there was none. */
 function recoveryOf(access: Access): Promise<'ended' | 'running' | 'paused'> {
   return withClient(access, async (client) => {
     const { rows } = await client.query(

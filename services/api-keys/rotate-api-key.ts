@@ -15,7 +15,7 @@ import { withoutKey } from './issue-api-key.ts';
 import { lockApiKey } from './lock-api-key.ts';
 
 /**
- * Issues the successor of a key, which has only one, also when two people rotate it at once. The old key stays valid for
+ * Issues the successor of a key, which has only one, even when two people rotate it at once. The old key stays valid for
  * the overlap. API_KEY_NOT_FOUND, API_KEY_STATE, EXPIRES_AT_IN_PAST.
  */
 export function rotateApiKey(

@@ -91,7 +91,7 @@ export function requireAnotherPrice(status: ProductStatus, otherCurrentPrices: n
   }
 }
 
-/** An offer must end after it starts, also if it starts now. OFFER_PERIOD. */
+/** An offer must end after it starts, even if it starts now. OFFER_PERIOD. */
 export function requirePeriod(startsAt: Date, endsAt: Date | undefined): void {
   if (endsAt && endsAt <= startsAt) {
     throw invalidArgument('OFFER_PERIOD', 'ends_at: must be later than starts_at', { field: 'ends_at' });

@@ -63,7 +63,7 @@ export function overGrpc(url: string, path: string, token: string, message: Buff
     if (!session) {
       session = connect(url);
       session.unref();
-      // The server is killed at the end, while it is still connected. Calls fail by themselves.
+      // The server is killed at the end, while it is still connected. A call that fails rejects without this.
       session.on('error', () => undefined);
     }
     const open = session;

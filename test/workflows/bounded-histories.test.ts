@@ -40,7 +40,7 @@ async function runWith(
   return { result, runs };
 }
 
-// At once: each waits for Temporal most of the time.
+// Concurrent, because each waits for Temporal most of the time.
 describe.concurrent('workflows over any number of records', () => {
   it('releases any backlog in runs with bounded histories, handling each due request once', async () => {
     const due = Array.from({ length: 60 }, () => ({

@@ -81,7 +81,7 @@ describe('a START stays until its workflow has completed its work', () => {
     const { refunds, write } = merchant;
     const { id: refundCaseId } = await due(merchant, REVIEW_MS / 2);
     await waitUntilStarted(refundCaseId);
-    // Before it has read the case and waits for the deadline, it would complete.
+    // If the decision came before the workflow has read the case, the workflow would complete.
     await waitUntilTimer(`merchant-review-${refundCaseId}`);
     await refunds.decideRefundCase({ ...write(), refundCaseId, decision: MerchantDecisionKind.CONTESTED });
     expect(await startsOf(refundCaseId)).toEqual([]);

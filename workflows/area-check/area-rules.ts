@@ -22,7 +22,7 @@ export function checkDebit(debit: Amount | undefined, refundCase: Amount | undef
 
 /**
  * A case in FUNDING_REQUIRED that only awaits the balance has a pending debit. With another blocker it leaves the queue
- * until the blocker is cleared. A pending debit without such a case is no difference: it is removed from the queue once
+ * until the blocker is cleared. A pending debit without such a case is not a difference: it is removed from the queue once
  * the balance covers it.
  */
 export function checkPendingDebit(
@@ -41,7 +41,7 @@ export function checkRefundHold(block: object | undefined, openCase: object | un
 
 /**
  * A HOLD_OR_DISPUTE block of one of our disputes belongs to an open one. Other teams hold funds for this reason too, so
- * an unknown source is no difference.
+ * an unknown source is not a difference.
  */
 export function checkDisputeHold(
   block: object | undefined,
@@ -54,7 +54,7 @@ export function checkDisputeHold(
 /**
  * A lost dispute was deducted: its amount, which is 0 if nothing was left of a payment without a sale, or the rest of
  * its sale if that is less. A dispute that is open or was won was not deducted. Other teams deduct too, so an unknown
- * source is no difference.
+ * source is not a difference.
  */
 export function checkDisputeDeduction(
   deduction: (Amount & { readonly saleRestMinor: bigint | undefined }) | undefined,

@@ -21,7 +21,7 @@ import type { DeliveryActivities } from './delivery.activities.ts';
  */
 const { attemptDelivery } = proxyActivities<DeliveryActivities>({
   startToCloseTimeout: '1 minute',
-  // Repeats a try soon whose worker died, since a try only waits for the attempt.
+  // If a worker dies, the activity soon runs again: it only waits for the attempt.
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '30 seconds' },
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',

@@ -21,7 +21,7 @@ export class OpenDebts {
     return totalMinor(await this.#rows());
   }
 
-  /** Pays this much of them; they must be at least as much. */
+  /** Pays an amount of them, which must not exceed their sum. */
   async pay(paymentId: string, amountMinor: bigint, recordedAt: Date): Promise<void> {
     let remainingMinor = amountMinor;
     for (const debt of await this.#rows()) {

@@ -53,7 +53,7 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
   });
 }
 
-/** When the open holds began that may have sent a mail: those recorded within a day, by the time in their UUIDv7. */
+/** The starts of the open holds that may have sent a mail: those recorded within a day, by the time in their UUIDv7. */
 const MAILED_HOLDS = `
   select opened_at as began_at from funds.block
    where merchant_id = :merchantId and environment = :environment and reason = 'KYC_PENDING' and closed_at is null

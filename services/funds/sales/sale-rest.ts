@@ -74,7 +74,7 @@ export function deductionsOnReversal(
     // What the dispute itself has deducted does not limit it.
     const hadMinor = disputableMinor(amountMinor, { ...before, lostMinor: before.lostMinor - deductedMinor });
     const hasMinor = disputableMinor(amountMinor, { ...after, lostMinor: lostMinor - deductedMinor });
-    // Less may have been deducted than the sale had: a block can be lost without its unmet part. That stays so.
+    // If a block was lost without its unmet part, that part is not deducted now either.
     const doneMinor = greatest(hadMinor ?? 0n, deductedMinor);
     const dueMinor = (hasMinor ?? 0n) - doneMinor;
     if (dueMinor <= 0n) return [];

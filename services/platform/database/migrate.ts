@@ -44,7 +44,7 @@ interface Migration {
  * cannot get a lock within two seconds lets other statements pass and tries again, for a few minutes. Migrations that
  * only the database has are those of a newer release, which may run beside this one.
  * @param only names of the migrations to apply; all by default.
- * @throws also if a migration was edited after it was applied.
+ * @throws if a migration fails, or was edited after it was applied.
  */
 export async function migrate(databaseUrl: string, only?: readonly string[]): Promise<string[]> {
   const migrations = await readMigrations();

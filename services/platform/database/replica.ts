@@ -133,7 +133,7 @@ export class Replica {
   }
 }
 
-/** How far a server has replayed the primary's WAL; 0 for one that is no standby. */
+/** How far a server has replayed the primary's WAL; 0 for one that is not a standby. */
 async function positionOf(server: Pool | PoolClient): Promise<bigint> {
   const text = `select (pg_last_wal_replay_lsn() - '0/0')::text as lsn`;
   const statement = { text, query_timeout: POSITION_MS };

@@ -61,7 +61,7 @@ export async function closeDispute(
 
 /**
  * The captured amount of the dispute's sale or, without one, of its payment's, if the dispute is lost without an amount;
- * otherwise null, also if it is not known.
+ * otherwise null, even if it is not known.
  */
 async function lostSaleAmount(
   sales: SaleReads,

@@ -7,9 +7,8 @@ import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.
 import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS } from './reports.sql.ts';
 
 /**
- * Locks subscriptions and then deliveries. Returns the deliveries that it could not lock, or whose subscription, because another
- * transaction has: it does not wait, because the process of that transaction may be paused, which would delay the results of all
- * others.
+ * Locks subscriptions and then deliveries. Returns the deliveries that another transaction has locked, or whose subscription it has.
+ * It does not wait for that transaction: its process may be paused, which would delay the results of all others.
  */
 export const LOCK_REPORTED: Statement = {
   name: 'lock_reported',

@@ -28,7 +28,7 @@ select least(
     where merchant_id = :merchantId and environment = :environment and state = 'RUNNING' and subscription_id = :id)
 ) as position`;
 
-/** A resend of the subscription makes no more deliveries, also if it is soon reactivated: they count as missed. */
+/** A resend of the subscription makes no more deliveries, even if the subscription is soon reactivated: they count as missed. */
 const CUT_OFF_RESENDS = `
 update webhooks.resend set after_event_id = '${MAX}'
  where merchant_id = :merchantId and environment = :environment and state = 'RUNNING' and subscription_id = :id`;

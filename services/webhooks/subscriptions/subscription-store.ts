@@ -21,7 +21,7 @@ export async function lockSubscriptions(tx: TenantTransaction): Promise<bigint> 
 }
 
 /**
- * The subscription, locked until the transaction ends. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND), also if it was deleted,
+ * The subscription, locked until the transaction ends. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND) if it was deleted,
  * and for a listener: it changes only with its connection.
  */
 export async function lockSubscription(tx: TenantTransaction, id: string): Promise<SubscriptionRow> {
@@ -30,7 +30,7 @@ export async function lockSubscription(tx: TenantTransaction, id: string): Promi
   return subscription;
 }
 
-/** The subscription, not locked. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND), also if it was deleted and for a listener. */
+/** The subscription, not locked. NOT_FOUND (WEBHOOK_SUBSCRIPTION_NOT_FOUND) if it was deleted, and for a listener. */
 export async function readSubscription(tx: TenantTransaction, id: string): Promise<SubscriptionRow> {
   const subscription = await tx.findOne(SubscriptionEntity, { id, deletedAt: null, listeningUntil: null });
   if (!subscription) throw subscriptionNotFound();

@@ -20,7 +20,7 @@ function subscriptions(parameters: ReadParameters<Tenant>) {
     .where('listening_until', 'is', null);
 }
 
-/** One subscription by its id, also if it was deleted. */
+/** One subscription by its id, even if it was deleted. */
 export const selectSubscription = prepareRead<RecordKey, SubscriptionReadRow>((parameters) =>
   subscriptions(parameters).where('id', '=', parameters('id')).compile(),
 );

@@ -3,7 +3,7 @@ import { temporal } from '@temporalio/proto';
 
 /** Settings that hold secrets, alone or beside what is public. */
 const NAMES = /KEYS|API_KEY|PEPPERS|TOKEN|SECRET|PASSWORD|_URL|STORE/;
-/** Shorter ones, such as the name of a role, are no secrets. */
+/** Shorter ones, such as the name of a role, are not secrets. */
 export const MIN_LENGTH = 16;
 
 /** The secrets in the settings of processes: keys without their ids, tokens, passwords in URLs; no hashes of tokens. */

@@ -13,7 +13,7 @@ import { newTenant } from '../../support/harness.ts';
 
 it('counts the announced deadlines of all pages, and reads no page after those', async () => {
   const nowMs = Date.now();
-  // 250 are announced, the later ones after the others, and 300 are not.
+  // The first 250 deadlines are announced, the other 300 are not.
   const cases = Array.from({ length: 550 }, (_, n) =>
     create(RefundCaseSchema, {
       id: String(n),

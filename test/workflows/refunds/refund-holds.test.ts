@@ -175,7 +175,7 @@ describe("a refund case holds its amount of its sale's funds", () => {
     await eventually(async () => expect(await fixture().resultOf(`refund-hold-end-${id}`)).toBe('ENDED'));
     const input = { merchantId: tenant.merchantId, environment: 'live', refundCaseId: id } as const;
     expect(await fixture().again(workflowType, `refund-hold-${id}`, input)).toBe('ENDED');
-    // A hold that has read the case before it closed, and blocks after; a day later no key is remembered.
+    // A hold that read the case before it was closed, and blocks afterwards. Once its idempotency key is forgotten, it blocks nothing either.
     const stale = holdsOf({ status: Status.APPROVED_FOR_EXECUTION, saleId, id, amountMinor: 100n });
     await stale.holdForRefund(input);
     expect(await rows()).toEqual([{ left: 500n, released: true }]);

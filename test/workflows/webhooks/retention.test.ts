@@ -69,7 +69,7 @@ it('is applied by a Schedule every hour, and reports what was dropped', async ()
       expiredDeliveries: 1,
     });
   });
-  // The workers of these tests know only this one of the Schedules that have run.
+  // The workers of these tests have the workflow of this Schedule only.
   const { client } = temporal;
   for await (const { scheduleId } of client.schedule.list())
     await client.schedule.getHandle(scheduleId).delete();

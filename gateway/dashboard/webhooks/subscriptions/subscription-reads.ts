@@ -13,7 +13,7 @@ export type Endpoints = ReadonlyMap<string, Pick<WebhookSubscription, 'url' | 'p
 const MAX_SUBSCRIPTIONS = 500;
 
 /**
- * Reads a subscription of the merchant with its health, also if it was deleted.
+ * Reads a subscription of the merchant with its health, even if it was deleted.
  * @throws ConnectError NOT_FOUND, also for another merchant's subscription
  */
 export async function readSubscription(

@@ -47,7 +47,7 @@ const refundCase = closed('The case after the change.', {
   initiator: oneOf('Who requested the refund.', 'CUSTOMER', 'MERCHANT'),
   approvalMode: nullable(
     oneOf(
-      'How it was approved or rejected, if not by the merchant. INSTANT from the beginning, also if a limit or a dispute requires a review.',
+      'How it was approved or rejected, if not by the merchant. INSTANT from the beginning, even if a limit or a dispute requires a review.',
       'INSTANT',
       'OPERATIONS',
       'RISK_POLICY',

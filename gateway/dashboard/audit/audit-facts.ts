@@ -2,7 +2,7 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { validate as isUuid } from 'uuid';
 import type { AuditEntry, Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { civilDateAt } from '../../../services/platform/civil-date.ts';
+import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
 import { allItems, pagesOf } from '../../../services/platform/rpc/pages-of.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
@@ -39,7 +39,7 @@ export function idOf(entry: AuditEntry, name: string): string | undefined {
   return isUuid(id) ? id!.toLowerCase() : undefined;
 }
 
-/** Reads the records that these entries, newest first, name: only the kinds that an entry names. */
+/** Reads the records that these entries name: only the kinds that an entry names. */
 export async function readAuditFacts(
   view: View,
   entries: readonly AuditEntry[],
@@ -88,17 +88,24 @@ async function keysOf(view: View, ids: readonly string[]): Promise<ReadonlyMap<s
 
 /** Reads the requests of the days on which the entries requested an advance. */
 async function advancesOf(view: View, entries: readonly AuditEntry[]): Promise<ReadonlyMap<string, bigint>> {
-  const days = entries
-    .filter((entry) => idOf(entry, 'quoteId') !== undefined)
-    .map(({ occurredAt }) => civilDateAt(timestampDate(occurredAt!)));
-  if (days.length === 0) return new Map();
-  const range = { fromDate: days.at(-1)!, toDate: days[0]! };
-  const requests = await allItems(
-    (page) => view.clients.advances.listAdvanceRequests({ ...range, ...page, pageSize: MAX_ADVANCES }),
-    ({ advanceRequests }) => advanceRequests,
-  );
+  const requesting = entries.filter((entry) => idOf(entry, 'quoteId') !== undefined);
+  const days = new Set(requesting.map(({ occurredAt }) => civilDateAt(timestampDate(occurredAt!))));
+  const ofDays = await Promise.all([...days].map((day) => advancesOfDay(view, day)));
+  const requests = ofDays.flat();
   return new Map(requests.map(({ quoteId, amountMinor }) => [quoteId, amountMinor]));
 }
+
+const advancesOfDay = (view: View, day: CivilDate) =>
+  allItems(
+    (page) =>
+      view.clients.advances.listAdvanceRequests({
+        ...page,
+        pageSize: MAX_ADVANCES,
+        fromDate: day,
+        toDate: day,
+      }),
+    ({ advanceRequests }) => advanceRequests,
+  );
 
 /** Former members have entries of their own, at the latest since they accepted their invitation. */
 async function peopleOf(

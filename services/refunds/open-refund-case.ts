@@ -22,7 +22,7 @@ import {
   requireRefundable,
   requireSameFacts,
 } from './payments/payment-facts.ts';
-import { lockRefundedSale, type SaleReads, saleAmountOf } from './payments/refunded-sale.ts';
+import { capturedSaleOf, lockRefundedSale, type SaleReads } from './payments/refunded-sale.ts';
 import { type PaymentRow, RefundCaseEntity } from './refund-case.entity.ts';
 import { publishEvents } from './refund-case.event.ts';
 import { storedRefundCaseMessage } from './refund-case.message.ts';
@@ -59,14 +59,15 @@ export async function openRefundCase(
   const replayed = await writes.findReplay<typeof OpenRefundCaseResponseSchema>(request, context);
   if (replayed) return replayed;
   const productWindowDays = await productWindow(products, request, context);
-  const saleAmountMinor = await saleAmountOf(sales, request, context);
+  const captured = await capturedSaleOf(sales, request, context);
   return writes.run<typeof OpenRefundCaseResponseSchema>(request, context, async (tx) => {
     const payment = await lockPayment(tx, request.paymentIntentId);
     const facts = fixFacts(payment, request, productWindowDays);
     const opened = await findReferenced(tx, payment.id, request);
     if (opened) return { refundCase: storedRefundCaseMessage(opened) };
     const { amountMinor } = request;
-    if (facts.saleId !== null) payment.saleAmountMinor ??= saleAmountMinor;
+    // Another case may have given the payment another sale since it was read.
+    if (captured && captured.saleId === facts.saleId) payment.saleAmountMinor ??= captured.amountMinor;
     const use = await paymentUseOf(tx, payment.id);
     requireRefundable(facts, amountMinor, committedMinor(use), at);
     if (facts.saleId !== null) {

@@ -15,29 +15,36 @@ export interface SaleReads {
   readonly funds: Client<typeof FundsService>;
 }
 
-/**
- * The captured amount in centavos of the sale that a request names, or that its payment has; null without one, and until it is
- * recorded. It never changes.
- */
-export async function saleAmountOf(
+/** A sale, and what was captured of it in centavos; null until it is recorded. It never changes. */
+interface CapturedSale {
+  readonly saleId: string;
+  readonly amountMinor: bigint | null;
+}
+
+/** The sale that a request names, or that its payment has; null without one. */
+export async function capturedSaleOf(
   { database, funds }: SaleReads,
   request: Pick<OpenRefundCaseRequest, 'merchantId' | 'environment' | 'saleId' | 'paymentIntentId'>,
   context: HandlerContext,
-): Promise<bigint | null> {
+): Promise<CapturedSale | null> {
   const { merchantId, environment } = request;
-  let { saleId } = request;
+  let saleId = request.saleId?.toLowerCase();
   if (saleId === undefined) {
     const payment = { ...tenantOf(request), id: request.paymentIntentId };
     const known = await database.readOne(selectSaleOfPayment(payment));
     if (!known?.sale_id) return null;
-    if (known.sale_amount_minor !== null) return known.sale_amount_minor;
     saleId = known.sale_id;
+    if (known.sale_amount_minor !== null) return { saleId, amountMinor: known.sale_amount_minor };
   }
   const call = { ...callFor(context), signal: context.signal };
   const reading = funds.getSale({ merchantId, environment, saleId }, call);
   const read = await unlessRefused(reading, { SALE_NOT_FOUND: null });
-  return read?.sale?.grossAmountMinor ?? null;
+  return { saleId, amountMinor: read?.sale?.grossAmountMinor ?? null };
 }
+
+/** The captured amount of that sale; null without one, and until it is recorded. */
+export const saleAmountOf = async (...call: Parameters<typeof capturedSaleOf>): Promise<bigint | null> =>
+  (await capturedSaleOf(...call))?.amountMinor ?? null;
 
 const SALE_USE = saleUse({
   merchantId: ':merchantId',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseCertificates } from '../process/certificate-expiry.ts';
 import type { Config } from '../process/config.ts';
 import type { EnvironmentName } from '../tenant.ts';
 import { createEgressGuard, type EgressGuard } from './egress-guard.ts';
@@ -13,7 +14,7 @@ export type EgressConfig = Pick<
 
 /**
  * Creates the guard of each environment from the settings: private addresses are never allowed for live.
- * @throws an Error that names WEBHOOK_EXTRA_CA when the file cannot be read.
+ * @throws an Error that names WEBHOOK_EXTRA_CA when the file cannot be read or has no certificates.
  */
 export function createEnvironmentGuards(config: EgressConfig): EnvironmentGuards {
   const settings = {
@@ -34,8 +35,11 @@ export async function closeGuards({ live, test }: EnvironmentGuards): Promise<vo
 
 function readExtraCa(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    const pem = readFileSync(path);
+    // OpenSSL ignores what is not a certificate.
+    parseCertificates(pem);
+    return pem.toString();
   } catch (error) {
-    throw new Error(`WEBHOOK_EXTRA_CA cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`WEBHOOK_EXTRA_CA cannot be used: ${(error as Error).message}`, { cause: error });
   }
 }

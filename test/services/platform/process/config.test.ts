@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority } from '../../../../local/certificates.ts';
+import { createEnvironmentGuards } from '../../../../services/platform/egress/environment-guards.ts';
 import { ConfigError, readConfig } from '../../../../services/platform/process/config.ts';
 
 const keys = `v1:${Buffer.alloc(32).toString('base64')}`;
@@ -50,6 +51,16 @@ test('all errors are reported at once, without secrets', () => {
     'LOG_LEVEL',
   ]);
   expect(faults.join()).not.toContain('v1:secret');
+});
+
+test('authorities for deliveries must be certificates', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'extra-ca-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const WEBHOOK_EXTRA_CA = join(folder, 'ca.pem');
+  const guards = () => createEnvironmentGuards(readConfig({ ...secrets, WEBHOOK_EXTRA_CA }));
+  expect(guards).toThrow(/^WEBHOOK_EXTRA_CA cannot be used: ENOENT/);
+  await writeFile(WEBHOOK_EXTRA_CA, 'authority');
+  expect(guards).toThrow('WEBHOOK_EXTRA_CA cannot be used: contains no certificate');
 });
 
 test('a process requires its own settings, and ignores those it does not use', () => {

@@ -44,6 +44,8 @@ const COMPANIONS = [
   ['RPC_TLS_CERT_PATH', 'RPC_TLS_KEY_PATH'],
   ['RPC_TLS_KEY_PATH', 'RPC_TLS_CERT_PATH'],
   ['RPC_TLS_SERVER_NAME', 'RPC_TLS_CERT_PATH'],
+  // Without TLS, clients show no certificate.
+  ['RPC_TLS_CALLERS', 'RPC_TLS_CERT_PATH'],
   ['DASHBOARD_RPC_TLS_CERT_PATH', 'DASHBOARD_RPC_TLS_KEY_PATH'],
   ['DASHBOARD_RPC_TLS_KEY_PATH', 'DASHBOARD_RPC_TLS_CERT_PATH'],
   ['DASHBOARD_RPC_TLS_CERT_PATH', 'RPC_TLS_CERT_PATH'],
@@ -115,7 +117,7 @@ export function readConfig<Required extends SettingName = never, Unused extends 
   }
   const isReported = (name: SettingName) => [...required, ...unused].some((other) => other === name);
   for (const [name, companion] of COMPANIONS) {
-    if (config[name] === undefined || environment[companion] || isReported(companion)) continue;
+    if (!isSet(config[name]) || environment[companion] || isReported(companion)) continue;
     faults.push(`${companion} is required with ${name}`);
   }
   if (alternatives.length > 0 && alternatives.every((name) => config[name] === undefined)) {
@@ -125,6 +127,9 @@ export function readConfig<Required extends SettingName = never, Unused extends 
   if (faults.length > 0) throw new ConfigError(faults);
   return config as ConfigOf<Required, Unused>;
 }
+
+const isSet = (value: unknown): boolean =>
+  value !== undefined && !(Array.isArray(value) && value.length === 0);
 
 /** The faults of valid settings that exclude each other. */
 function conflicts(config: ParsedSettings): string[] {

@@ -177,6 +177,10 @@ test('mutual TLS has all its faults reported at once', () => {
   expect(faultsOf(() => readConfig({ ...secrets, RPC_TLS_CALLERS: 'worker|worker|saga' }))).toEqual([
     'RPC_TLS_CALLERS must list name|URI of the certificate|grants, separated by ;',
   ]);
+  const callers = 'worker|spiffe://payments.example/worker|saga';
+  expect(faultsOf(() => readConfig({ ...secrets, RPC_TLS_CALLERS: callers }))).toEqual([
+    'RPC_TLS_CERT_PATH is required with RPC_TLS_CALLERS',
+  ]);
 });
 
 describe('a secured connection to Temporal', () => {

@@ -4,16 +4,13 @@ import { expect, test } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import {
-  ProviderOutcome,
-  RefundCaseService,
-  RefundDebitOutcome,
-} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { ProviderOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import {
   DeliveryService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
+import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
 import { newWrite } from '../../../support/harness.ts';
 import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { makeWorld } from '../probes/probe-world.ts';
@@ -65,37 +62,27 @@ test('the id of a record leads to its page, for its own merchant, environment an
   expect(day.path).toBe(`${live}/funds/days/2026-11-21`);
 });
 
-test('order numbers, customers, payments, ids at the bank and URLs list what belongs to them, and nothing of others', async () => {
-  const { people } = world;
-  const merchantId = world.merchantId;
-  const live = `/live/${merchantId}`;
+/** Texts by which records of the first merchant are found, with the links of the result. */
+async function searchableTexts(): Promise<[text: string, links: string[]][]> {
+  const tenant = { merchantId: world.merchantId, environment: Environment.LIVE };
   const orderNumber = `R-${randomUUID().slice(0, 8)}`;
-  const tenant = { merchantId, environment: Environment.LIVE };
-  const { sell } = fundsCaller(fixture.transport, tenant);
   const customerReference = `Maria ${randomUUID()}`;
   const sold = { orderNumber, customerReference };
-  const { saleId } = await sell({ on: '2020-06-20', gross: 4_990n, sold });
-  const paymentIntentId = randomUUID();
-  const refundReference = `R ${randomUUID()}`;
-  const { refundCase } = await createClient(RefundCaseService, fixture.transport).openRefundCase({
-    ...newWrite(tenant),
-    paymentIntentId,
-    saleId,
-    amountMinor: 100n,
-    paidAmountMinor: 4_990n,
-    initiator: 2,
-    reason: 'broken',
-    refundReference,
+  const { saleId } = await fundsCaller(fixture.transport, tenant).sell({
+    on: '2020-06-20',
+    gross: 4_990n,
+    sold,
   });
-  const refunds = createClient(RefundCaseService, fixture.transport);
-  const write = () => ({ ...newWrite(tenant), refundCaseId: refundCase!.id });
-  await refunds.startRefund(write());
-  await refunds.recordRefundDebit({ ...write(), outcome: RefundDebitOutcome.DEBITED });
+  const { refunds, write, processing } = refundsOf(fixture.harness, 'inProcess', tenant);
+  const [refunded, disputed] = [randomUUID(), randomUUID()];
+  const refundReference = `R ${randomUUID()}`;
+  const facts = { paymentIntentId: refunded, saleId, paidAmountMinor: 4_990n, refundReference };
+  const { id: refundCaseId } = await processing({ ...facts, amountMinor: 100n });
   const providerRefundId = `D60701190${randomUUID()}`;
   const outcome = ProviderOutcome.SUCCEEDED;
-  await refunds.recordProviderOutcome({ ...write(), outcome, providerRefundId });
-  const disputed = { disputeId: randomUUID(), paymentIntentId: randomUUID(), saleId };
-  await refunds.openDispute({ ...newWrite(tenant), ...disputed });
+  await refunds.recordProviderOutcome({ ...write(), refundCaseId, outcome, providerRefundId });
+  const disputeId = randomUUID();
+  await refunds.openDispute({ ...write(), disputeId, paymentIntentId: disputed, saleId });
   const advances = createClient(AdvanceService, fixture.transport);
   const { advanceRequestId = '' } = world.ids;
   const advance = () => ({ ...newWrite(tenant), advanceRequestId });
@@ -104,56 +91,56 @@ test('order numbers, customers, payments, ids at the bank and URLs list what bel
   const providerPayoutId = `E60701190${randomUUID()}`;
   const answer = { case: 'accepted', value: { providerPayoutId } } as const;
   await advances.recordPayoutAnswer({ ...advance(), answer });
-  const links = async (visitor: Visitor, base: string, text: string) =>
-    (await search(visitor, base, text)).document
-      .querySelectorAll('main td a')
-      .map((link) => link.getAttribute('href')!.replace(base, ''));
-  const [sale, refund] = [`/funds/sales/${saleId}`, `/refunds/${refundCase!.id}`];
-  const dispute = `/disputes/${disputed.disputeId}`;
-  expect(await links(people[Role.VIEWER], live, orderNumber)).toEqual([sale, refund, sale, dispute, sale]);
-  expect(await links(people[Role.VIEWER], live, orderNumber.slice(0, -3).toUpperCase())).toEqual([
-    sale,
-    refund,
-    sale,
-    dispute,
-    sale,
-  ]);
-  for (const customer of [customerReference, ` ${customerReference} `]) {
-    expect(await links(people[Role.VIEWER], live, customer)).toEqual([sale, refund, sale, dispute, sale]);
-  }
-  expect(await links(people[Role.VIEWER], live, providerRefundId)).toEqual([refund, sale]);
-  expect(await links(people[Role.VIEWER], live, refundReference)).toEqual([refund, sale]);
-  expect(await links(people[Role.VIEWER], live, providerPayoutId)).toEqual([`/advances/${advanceRequestId}`]);
-  expect(await links(people[Role.VIEWER], live, disputed.paymentIntentId)).toEqual([dispute, sale]);
-  expect(await links(people[Role.VIEWER], live, paymentIntentId)).toEqual([refund, sale]);
-  const endpoint = `/webhooks/${world.ids.subscriptionId}`;
-  const subscriptions = createClient(WebhookSubscriptionService, fixture.transport);
-  const { subscription } = await subscriptions.getWebhookSubscription({
-    ...tenant,
-    subscriptionId: world.ids.subscriptionId!,
-  });
-  const deliveries = createClient(DeliveryService, fixture.transport);
-  const { delivery } = await deliveries.getDelivery({ ...tenant, deliveryId: world.ids.deliveryId! });
-  const caused = await search(people[Role.DEVELOPER], live, delivery!.requestId);
-  expect([caused.path, caused.text.includes(delivery!.eventType)]).toEqual([
-    `${live}/deliveries?request=${delivery!.requestId}`,
-    true,
-  ]);
-  const { host, pathname } = new URL(subscription!.url);
-  expect(await links(people[Role.VIEWER], live, `${host}${pathname}`.toUpperCase())).toEqual([endpoint]);
-  expect(await links(people[Role.FINANCE], live, host)).toEqual([]);
-  const all = [
-    orderNumber,
-    orderNumber.slice(0, -3),
-    customerReference,
-    providerRefundId,
-    refundReference,
-    providerPayoutId,
-    paymentIntentId,
-    saleId,
+  const [sale, refund] = [`/funds/sales/${saleId}`, `/refunds/${refundCaseId}`];
+  const dispute = `/disputes/${disputeId}`;
+  const ofSale = [sale, refund, sale, dispute, sale];
+  return [
+    [orderNumber, ofSale],
+    [orderNumber.slice(0, -3).toUpperCase(), ofSale],
+    [customerReference, ofSale],
+    [` ${customerReference} `, ofSale],
+    [refundReference, [refund, sale]],
+    [providerRefundId, [refund, sale]],
+    [refunded, [refund, sale]],
+    [disputed, [dispute, sale]],
+    [providerPayoutId, [`/advances/${advanceRequestId}`]],
   ];
-  for (const wanted of all) {
-    expect(await links(other.people[Role.ADMIN], `/live/${other.merchantId}`, wanted)).toEqual([]);
-    expect(await links(people[Role.ADMIN], `/sandbox/${merchantId}`, wanted)).toEqual([]);
+}
+
+async function linksFor(visitor: Visitor, base: string, text: string): Promise<string[]> {
+  const { document } = await search(visitor, base, text);
+  const links = document.querySelectorAll('main td a');
+  return links.map((link) => link.getAttribute('href')!.replace(base, ''));
+}
+
+test('order numbers, customers, payments and ids at the bank list what belongs to them, and nothing of others', async () => {
+  const { people, merchantId } = world;
+  for (const [text, links] of await searchableTexts()) {
+    expect(await linksFor(people[Role.VIEWER], `/live/${merchantId}`, text), text).toEqual(links);
+    expect(await linksFor(people[Role.ADMIN], `/sandbox/${merchantId}`, text)).toEqual([]);
+    expect(await linksFor(other.people[Role.ADMIN], `/live/${other.merchantId}`, text)).toEqual([]);
   }
+});
+
+test('the URL of an endpoint leads to it, for roles that see endpoints', async () => {
+  const { people, merchantId, ids } = world;
+  const { subscriptionId = '' } = ids;
+  const subscriptions = createClient(WebhookSubscriptionService, fixture.transport);
+  const request = { merchantId, environment: Environment.LIVE, subscriptionId };
+  const { subscription } = await subscriptions.getWebhookSubscription(request);
+  const { host, pathname } = new URL(subscription!.url);
+  const live = `/live/${merchantId}`;
+  const found = await linksFor(people[Role.VIEWER], live, `${host}${pathname}`.toUpperCase());
+  expect(found).toEqual([`/webhooks/${subscriptionId}`]);
+  expect(await linksFor(people[Role.FINANCE], live, host)).toEqual([]);
+});
+
+test('the id of a request leads to what it has delivered', async () => {
+  const { people, merchantId, ids } = world;
+  const deliveries = createClient(DeliveryService, fixture.transport);
+  const request = { merchantId, environment: Environment.LIVE, deliveryId: ids.deliveryId! };
+  const { requestId, eventType } = (await deliveries.getDelivery(request)).delivery!;
+  const { path, text } = await search(people[Role.DEVELOPER], `/live/${merchantId}`, requestId);
+  expect(path).toBe(`/live/${merchantId}/deliveries?request=${requestId}`);
+  expect(text).toContain(eventType);
 });

@@ -36,7 +36,7 @@ import { fundsCaller } from '../services/funds/funds-caller.ts';
 import { aPdf, fileMessages, readFile } from '../services/refunds/evidence/evidence-files.ts';
 import { refundsOf } from '../services/refunds/refund-case-fixture.ts';
 import { daysAgo } from '../support/ago.ts';
-import { newTenant, newWrite, type TestHarness } from '../support/harness.ts';
+import { newTenant, newWrite, type TestHarness, type TestTenant } from '../support/harness.ts';
 
 const NIL_UUID = '00000000-0000-0000-0000-000000000000';
 
@@ -322,7 +322,7 @@ async function webhooks(harness: TestHarness) {
 
 async function operations(
   transport: Transport,
-  tenant: ReturnType<typeof newTenant>,
+  tenant: TestTenant,
   subscriptionId: string,
   publish: () => Promise<unknown>,
 ) {
@@ -339,7 +339,7 @@ async function operations(
   await deliveries.cancelDelivery({ ...write(), deliveryId: delivery!.id });
 }
 
-async function listeners(transport: Transport, tenant: ReturnType<typeof newTenant>, eventType: string) {
+async function listeners(transport: Transport, tenant: TestTenant, eventType: string) {
   const client = createClient(WebhookListenerService, transport);
   const write = () => newWrite(tenant);
   const cancel = new AbortController();
@@ -364,7 +364,7 @@ async function listeners(transport: Transport, tenant: ReturnType<typeof newTena
 
 async function resends(
   transport: Transport,
-  tenant: ReturnType<typeof newTenant>,
+  tenant: TestTenant,
   { subscriptionId, eventId }: { subscriptionId: string; eventId: string },
 ) {
   const client = createClient(DeliveryService, transport);

@@ -6,11 +6,8 @@ import { issueCertificate } from '../../local/certificates.ts';
 import { textTable } from '../../local/text-table.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
-import {
-  type TestTenant,
-  type WebhooksFixture,
-  webhooksFixture,
-} from '../services/webhooks/webhooks-fixture.ts';
+import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import type { TestTenant } from '../support/harness.ts';
 import { createLoopbackGuard } from '../support/loopback-guard.ts';
 import { testAuthority } from '../support/tls-receiver.ts';
 import { startBenchServices } from './bench-services.ts';

@@ -5,7 +5,7 @@ import { AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { type BlockReason, FundsService } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { type RefundCase, RefundCaseService } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { newTenant, newWrite } from '../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../support/harness.ts';
 
 /** The random choices of a command. */
 export interface Draw {
@@ -63,7 +63,7 @@ export type Clients = ReturnType<typeof clientsOf>;
 
 /** A merchant in an environment, with what responses have revealed about it. */
 export class Account {
-  readonly tenant: ReturnType<typeof newTenant>;
+  readonly tenant: TestTenant;
   readonly #known = new Map<keyof Known, Map<string, unknown>>();
 
   constructor(tenant = newTenant()) {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { PAYMENT, type TestTenant } from '../services/webhooks/webhooks-fixture.ts';
-import { newTenant, newWrite } from '../support/harness.ts';
+import { PAYMENT } from '../services/webhooks/webhooks-fixture.ts';
+import { newTenant, newWrite, type TestTenant } from '../support/harness.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import {
   compareP95,

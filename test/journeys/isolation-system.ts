@@ -9,12 +9,8 @@ import { textTable } from '../../local/text-table.ts';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { BACKGROUND_NICENESS } from '../../services/platform/process/niceness.ts';
 import { bearer } from '../../services/platform/rpc/remote-transport.ts';
-import {
-  type TestTenant,
-  type WebhooksFixture,
-  webhooksFixture,
-} from '../services/webhooks/webhooks-fixture.ts';
-import { createTestDatabase, newWrite } from '../support/harness.ts';
+import { type WebhooksFixture, webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import { createTestDatabase, newWrite, type TestTenant } from '../support/harness.ts';
 import { loopbackSettings } from '../support/loopback-settings.ts';
 import { startProgram } from '../support/program.ts';
 import { median, quantile } from '../support/quantile.ts';

@@ -1,8 +1,7 @@
 import { cpus } from 'node:os';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import type { TestTenant } from '../services/webhooks/webhooks-fixture.ts';
-import { newTenant } from '../support/harness.ts';
+import { newTenant, type TestTenant } from '../support/harness.ts';
 import { TEMPORAL_START_MS } from '../support/temporal.ts';
 import type { EndpointFailure, FailingEndpoint } from './isolation-endpoints.ts';
 import {

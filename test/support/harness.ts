@@ -97,8 +97,14 @@ export async function startHarness(
   return harness;
 }
 
+/** A merchant's environment, as requests name it. */
+export interface TestTenant {
+  readonly merchantId: string;
+  readonly environment: Environment;
+}
+
 /** A new merchant, in live. */
-export const newTenant = (environment: Environment = Environment.LIVE) => ({
+export const newTenant = (environment: Environment = Environment.LIVE): TestTenant => ({
   merchantId: randomUUID(),
   environment,
 });

@@ -2,10 +2,8 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { expect } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { errorInfoOf } from '../../services/platform/rpc/connect-errors.ts';
-import type { newTenant, TestHarness } from './harness.ts';
+import type { TestHarness, TestTenant } from './harness.ts';
 import { poolOf, sqlOf } from './sql.ts';
-
-export type Tenant = ReturnType<typeof newTenant>;
 
 /** Values of filters by name, as the list's caller writes them. */
 export type ListFilters = Readonly<Record<string, string>>;
@@ -32,7 +30,7 @@ export interface ListPage {
 
 /** One merchant's list in one environment. */
 export interface ListFixture {
-  readonly tenant: Tenant;
+  readonly tenant: TestTenant;
   list(request: ListRequest): Promise<ListPage | 'TOKEN_REFUSED'>;
   /** Adds a row in one of a few places of the order, which may have others already. */
   insert(place: number): Promise<void>;
@@ -63,7 +61,7 @@ export interface ListSubject {
   readonly acrossEnvironments?: boolean;
   /** Selects the rows of merchant $1 in environment $2, with a column for each filter. */
   readonly truth: string;
-  fixtureOf(tenant: Tenant): Promise<ListFixture>;
+  fixtureOf(tenant: TestTenant): Promise<ListFixture>;
 }
 
 export const maxLimitOf = ({ maxLimit = 100 }: ListSubject) => maxLimit;

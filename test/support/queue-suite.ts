@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { expectRefusal } from './expect-refusal.ts';
-import { newTenant } from './harness.ts';
+import { newTenant, type TestTenant } from './harness.ts';
 import { describeList, describePlans } from './list-suite.ts';
-import { fittingRows, type ListSubject, maxLimitOf, type Tenant, walk } from './list-walk.ts';
+import { fittingRows, type ListSubject, maxLimitOf, walk } from './list-walk.ts';
 import { sqlOf } from './sql.ts';
 
 /** The filters of a request for the work of one merchant, of one environment, or of all. */
@@ -20,7 +20,7 @@ type Plans = readonly (readonly [filter: string, index: string])[];
 /** A work queue. */
 export interface Queue {
   /** Its list; `scopeOf` says whose work a merchant's fixture lists. */
-  subjectOf(scopeOf: (tenant: Tenant) => QueueScope): ListSubject;
+  subjectOf(scopeOf: (tenant: TestTenant) => QueueScope): ListSubject;
   /** Requests the work of all merchants. */
   list(transport: Transport): Promise<unknown>;
   readonly table: string;

@@ -12,7 +12,7 @@ import {
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { addDays, civilDateAt } from '../../../services/platform/civil-date.ts';
 import { errorInfoOf } from '../../../services/platform/rpc/connect-errors.ts';
-import { newTenant, newWrite } from '../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../support/harness.ts';
 import type { Clients } from '../command-builder.ts';
 import {
   type AdvancePlan,
@@ -65,7 +65,7 @@ export interface Confirmed {
 
 /** Plays the month of one merchant with the RPCs that other teams call. */
 export class MonthMerchant {
-  readonly tenant: ReturnType<typeof newTenant>;
+  readonly tenant: TestTenant;
   readonly confirmed: Confirmed = { sales: [], refundCaseIds: [], lostSales: [], openDisputeIds: new Set() };
   readonly #clients: Clients;
 
@@ -248,7 +248,7 @@ export class MonthMerchant {
   }
 }
 
-type CaseWrite = ReturnType<typeof newTenant> & {
+type CaseWrite = TestTenant & {
   idempotencyKey: string;
   occurredAt: ReturnType<typeof momentOn>;
   refundCaseId: string;

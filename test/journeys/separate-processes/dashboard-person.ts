@@ -5,22 +5,16 @@ import { type OidcProvider, startOidcProvider } from '../../../local/oidc/openid
 import { loadProviderSecrets } from '../../../local/oidc/provider-secrets.ts';
 import { findFreePort } from '../../../local/ports.ts';
 import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { CookieBrowser, type OpenedPage } from '../../gateway/dashboard/sign-in/cookie-browser.ts';
 import { SESSION, signIn } from '../../gateway/dashboard/sign-in/sign-in-fixture.ts';
 import { temporaryDataFolder } from '../../local/temporary-data-folder.ts';
-import { newWrite } from '../../support/harness.ts';
+import { newWrite, type TestTenant } from '../../support/harness.ts';
 import type { Read } from './load.ts';
 import { MIN_LENGTH } from './secrets.ts';
 import type { SeparateSystem } from './separate-system.ts';
 
 const CLIENT_ID = 'dashboard';
 const PERSON = { subject: randomUUID(), email: 'ana@shop.example', name: 'Ana', role: Role.ADMIN };
-
-interface Tenant {
-  readonly merchantId: string;
-  readonly environment: Environment;
-}
 
 /** A person with a browser, and the OpenID provider that knows them. */
 export class DashboardPerson implements AsyncDisposable {
@@ -51,7 +45,7 @@ export class DashboardPerson implements AsyncDisposable {
   }
 
   /** Signs in, and accepts the invitation of a merchant of the sandbox. */
-  async join({ dashboardUrl, transport }: SeparateSystem, tenant: Tenant): Promise<void> {
+  async join({ dashboardUrl, transport }: SeparateSystem, tenant: TestTenant): Promise<void> {
     this.#provider = await startOidcProvider({
       folder: this.#data.folder,
       secrets: this.#secrets,

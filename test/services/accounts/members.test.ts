@@ -6,7 +6,7 @@ import { Language, Role } from '../../../proto/gen/payments/accounts/v1/accounts
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DAY_MS } from '../../../services/platform/durations.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, startHarness } from '../../support/harness.ts';
+import { newTenant, startHarness, type TestTenant } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
@@ -24,12 +24,12 @@ const expire = (id: string) =>
 
 describe('members', () => {
   const fixture = () => accountsFixture(harness.transports.inProcess);
-  const rolesOf = async (tenant: ReturnType<typeof newTenant>) => {
+  const rolesOf = async (tenant: TestTenant) => {
     const { members } = await fixture().client.listMembers(tenant);
     return Object.fromEntries(members.map(({ account, role }) => [account!.id, role]));
   };
 
-  const listedWithExpired = async (tenant: ReturnType<typeof newTenant>) => {
+  const listedWithExpired = async (tenant: TestTenant) => {
     const { invitations } = await fixture().client.listInvitations({ ...tenant, includeExpired: true });
     return invitations.map(({ id }) => id);
   };
@@ -196,7 +196,7 @@ describe('concurrent changes of members', () => {
   it.each([
     ['removals', (tenant, account) => fixture().remove(tenant, account)],
     ['demotions', (tenant, account) => fixture().change(tenant, account, Role.VIEWER)],
-  ] as [string, (tenant: ReturnType<typeof newTenant>, account: string) => Promise<unknown>][])(
+  ] as [string, (tenant: TestTenant, account: string) => Promise<unknown>][])(
     'leave an administrator after %s from both environments',
     async (_, take) => {
       for (let round = 0; round < 5; round += 1) {

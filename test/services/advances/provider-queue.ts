@@ -1,8 +1,8 @@
 import { createClient } from '@connectrpc/connect';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { STUCK_AFTER_ATTEMPTS } from '../../../services/advances/advance-payout.ts';
-import { newTenant, type TestHarness } from '../../support/harness.ts';
-import { newestFirst, rpcPage, type Tenant } from '../../support/list-walk.ts';
+import { newTenant, type TestHarness, type TestTenant } from '../../support/harness.ts';
+import { newestFirst, rpcPage } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { SOLD } from './advances-caller.ts';
@@ -74,7 +74,7 @@ export function providerQueue(harness: TestHarness): Queue {
 }
 
 /** The payouts of a merchant. `payOut` returns the id of a released request whose payout was refused once. */
-export function payoutsOf(harness: TestHarness, tenant: Tenant) {
+export function payoutsOf(harness: TestHarness, tenant: TestTenant) {
   const { advances: client, write, request } = requestsOf(harness.transports.inProcess, tenant);
   const refuse = (advanceRequestId: string) =>
     client.recordPayoutAnswer({

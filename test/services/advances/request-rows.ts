@@ -1,7 +1,7 @@
 import { createClient, type Transport } from '@connectrpc/connect';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
-import type { TestHarness } from '../../support/harness.ts';
-import { placeRow, type Tenant, timeOf } from '../../support/list-walk.ts';
+import type { TestHarness, TestTenant } from '../../support/harness.ts';
+import { placeRow, timeOf } from '../../support/list-walk.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { fundsCaller } from '../funds/funds-caller.ts';
 import { SOLD } from './advances-caller.ts';
@@ -24,7 +24,7 @@ const PENDING = {
 };
 
 /** Short calls to the funds and advances of a merchant. */
-export function requestsOf(transport: Transport, tenant: Tenant) {
+export function requestsOf(transport: Transport, tenant: TestTenant) {
   const funds = fundsCaller(transport, tenant);
   const advances = createClient(AdvanceService, transport);
   return {

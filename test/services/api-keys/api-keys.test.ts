@@ -11,7 +11,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../services/server.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness, testConfig } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestTenant, testConfig } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
 
 const pepper = (version: number) => `v${version}:${Buffer.alloc(32, version).toString('base64')}`;
@@ -21,9 +21,8 @@ afterAll(() => harness.close());
 
 const clientOver = (transport: Transport) => createClient(ApiKeyService, transport);
 type ApiKeyClient = ReturnType<typeof clientOver>;
-type Tenant = ReturnType<typeof newTenant>;
 
-const keyRequest = (tenant: Tenant) => ({
+const keyRequest = (tenant: TestTenant) => ({
   ...newWrite(tenant),
   name: 'Web shop',
   scopes: [ApiKeyScope.REFUNDS_READ, ApiKeyScope.WEBHOOKS_MANAGE],
@@ -34,7 +33,7 @@ const expired = () => new Promise((resolve) => setTimeout(resolve, 450));
 
 describe('ApiKeyService', () => {
   const client = (): ApiKeyClient => clientOver(harness.transports.inProcess);
-  const issue = (tenant: Tenant) => client().issueApiKey(keyRequest(tenant));
+  const issue = (tenant: TestTenant) => client().issueApiKey(keyRequest(tenant));
   const authenticate = (key: string, environment: Environment) =>
     client().authenticateApiKey({ key, environment });
 
@@ -145,7 +144,7 @@ describe('ApiKeyService', () => {
     await Promise.all([authenticate(key, tenant.environment), authenticate(otherKey, other.environment)]);
     const later = new Date(Date.now() + 60_000);
     await sqlOf(harness, 'update api_keys.api_key set last_used_at = $2 where id = $1', [apiKey!.id, later]);
-    const lastUsedAt = async (of: Tenant) => (await client().listApiKeys(of)).apiKeys[0]!.lastUsedAt;
+    const lastUsedAt = async (of: TestTenant) => (await client().listApiKeys(of)).apiKeys[0]!.lastUsedAt;
     // The same statement writes the uses of both keys.
     await expect.poll(() => lastUsedAt(other)).toBeDefined();
     expect(await lastUsedAt(tenant)).toEqual(timestampFromDate(later));
@@ -212,6 +211,6 @@ describe('a key in the database', () => {
   });
 });
 
-function tenantIn({ merchantId, environment }: Tenant): Tenant {
+function tenantIn({ merchantId, environment }: TestTenant): TestTenant {
   return { merchantId, environment };
 }

@@ -9,21 +9,21 @@ import {
   ProductType,
 } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestTenant } from '../../support/harness.ts';
 
 const harness = await startHarness({ SERVICES: 'catalog' });
 afterAll(() => harness.close());
 
 describe('ProductService', () => {
   const client = () => createClient(ProductService, harness.transports.inProcess);
-  const draft = (tenant: ReturnType<typeof newTenant>) =>
+  const draft = (tenant: TestTenant) =>
     client().createProduct({
       ...newWrite(tenant),
       name: 'Monthly plan',
       productType: ProductType.SUBSCRIPTION,
       refundWindowDays: 30,
     });
-  const price = (tenant: ReturnType<typeof newTenant>, productId: string) =>
+  const price = (tenant: TestTenant, productId: string) =>
     client().createPrice({
       ...newWrite(tenant),
       productId,

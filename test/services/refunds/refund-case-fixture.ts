@@ -6,14 +6,13 @@ import {
   RefundInitiator,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { daysAgo } from '../../support/ago.ts';
-import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, type TestHarness, type TestTenant } from '../../support/harness.ts';
 
-export type Tenant = ReturnType<typeof newTenant>;
 export type Refunds = Client<typeof RefundCaseService>;
 export type Way = keyof TestHarness['transports'];
 
 /** A client of refund cases and the steps that tests take with it, all of one merchant. */
-export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: Tenant = newTenant()) {
+export function refundsOf(harness: TestHarness, way: Way = 'inProcess', tenant: TestTenant = newTenant()) {
   const refunds: Refunds = createClient(RefundCaseService, harness.transports[way]);
   const write = () => newWrite(tenant);
   type Opening = Omit<Parameters<Refunds['openRefundCase']>[0], '$typeName'>;

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createClient, type Transport } from '@connectrpc/connect';
-import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandService } from '../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import {
   DeliveryService,
@@ -8,13 +7,8 @@ import {
   EventService,
   WebhookSubscriptionService,
 } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newWrite, type TestHarness } from '../../support/harness.ts';
+import { newWrite, type TestHarness, type TestTenant } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
-
-export interface TestTenant {
-  readonly merchantId: string;
-  readonly environment: Environment;
-}
 
 /** A URL of a public address, so that no DNS is asked. */
 export const newUrl = () => `https://93.184.215.14/hooks/${randomUUID()}`;

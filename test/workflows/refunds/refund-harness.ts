@@ -8,8 +8,8 @@ import {
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { verifyFunds } from '../../services/funds/verification/verify-funds.ts';
-import { refundsOf, type Tenant } from '../../services/refunds/refund-case-fixture.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
+import { startHarness, type TestHarness, type TestTenant } from '../../support/harness.ts';
 import { type HarnessWorkerOptions, startHarnessWorker } from '../../support/harness-worker.ts';
 import { TEMPORAL_START_MS } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';
@@ -55,7 +55,7 @@ export const eventually = (check: () => Promise<void>, timeout = 90_000) =>
   vi.waitFor(check, { timeout, interval: 100 });
 
 /** A merchant's refunds and funds beside each other. Default: of a new merchant. */
-export function merchantOf(harness: TestHarness, of?: Tenant) {
+export function merchantOf(harness: TestHarness, of?: TestTenant) {
   const refunds = refundsOf(harness, 'inProcess', of);
   const funds = fundsCaller(harness.transports.inProcess, refunds.tenant);
   const { tenant, write } = refunds;

@@ -9,8 +9,7 @@ import {
   type LanesFixture,
   startLanesFixture,
 } from '../../services/webhooks/lanes/lanes-fixture.ts';
-import type { TestTenant } from '../../services/webhooks/webhooks-fixture.ts';
-import { newTenant } from '../../support/harness.ts';
+import { newTenant, type TestTenant } from '../../support/harness.ts';
 import { startHarnessWorker } from '../../support/harness-worker.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
 import { createTestNamespace } from '../../support/temporal-namespace.ts';

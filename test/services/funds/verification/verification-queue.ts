@@ -1,8 +1,8 @@
 import { createClient } from '@connectrpc/connect';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import type { TestHarness } from '../../../support/harness.ts';
-import { type ListFixture, newestFirst, rpcPage, type Tenant, timeOf } from '../../../support/list-walk.ts';
+import type { TestHarness, TestTenant } from '../../../support/harness.ts';
+import { type ListFixture, newestFirst, rpcPage, timeOf } from '../../../support/list-walk.ts';
 import type { Queue } from '../../../support/queue-suite.ts';
 import { sqlOf } from '../../../support/sql.ts';
 
@@ -28,7 +28,7 @@ export function verificationQueue(harness: TestHarness): Queue {
 
 let rows = 0;
 
-function fixtureOf(harness: TestHarness, tenant: Tenant, scope: object): ListFixture {
+function fixtureOf(harness: TestHarness, tenant: TestTenant, scope: object): ListFixture {
   const client = createClient(FundsService, harness.transports.inProcess);
   const environment = tenant.environment === Environment.LIVE ? 'live' : 'test';
   let inserted = 0;

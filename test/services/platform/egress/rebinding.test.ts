@@ -22,11 +22,16 @@ import { webhooksArea } from '../../../../services/webhooks/webhooks.area.ts';
 import { startConnectProxy } from '../../../support/connect-proxy.ts';
 import { type DnsAnswer, type DnsResponder, startDnsResponder } from '../../../support/dns-responder.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { createTestDatabase, newKey, newTenant, testConfig } from '../../../support/harness.ts';
+import {
+  createTestDatabase,
+  newKey,
+  newTenant,
+  type TestTenant,
+  testConfig,
+} from '../../../support/harness.ts';
 import { createLoopbackGuard, type DisposableGuard } from '../../../support/loopback-guard.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
-import type { TestTenant } from '../../webhooks/webhooks-fixture.ts';
 import { deliverWaiting } from './deliver-waiting.ts';
 
 // The guard as in live: nothing is exempt, and names are looked up in DNS.

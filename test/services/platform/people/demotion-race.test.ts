@@ -10,7 +10,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { MerchantDecisionKind } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
-import { newTenant, startHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness, type TestTenant } from '../../../support/harness.ts';
 import { lockWaits, openSession, sqlOf } from '../../../support/sql.ts';
 import { accountsFixture } from '../../accounts/accounts-fixture.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
@@ -28,7 +28,6 @@ afterAll(async () => {
 
 const fixture = () => accountsFixture(harness.transports.inProcess);
 type Person = Awaited<ReturnType<ReturnType<typeof fixture>['join']>>;
-type Tenant = ReturnType<typeof newTenant>;
 /** Makes the write, with the session of the person. */
 type Write = (call: CallOptions) => Promise<unknown>;
 
@@ -77,7 +76,7 @@ const WRITES = {
     const key = { name: 'till', scopes: [ApiKeyScope.FUNDS_READ] };
     return (call) => client(ApiKeyService).issueApiKey({ ...fixture().write(tenant), ...key }, call);
   },
-} as const satisfies Readonly<Record<string, (tenant: Tenant) => Promise<Write>>>;
+} as const satisfies Readonly<Record<string, (tenant: TestTenant) => Promise<Write>>>;
 
 type WriteName = keyof typeof WRITES;
 

@@ -10,9 +10,8 @@ import {
 import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { tenantOf } from '../../../../services/platform/tenant.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 import { answered, inFlight, POOL_SIZE, reportOf, startWebhooks } from './attempts-fixture.ts';
 
 const { harness, fixture, attempts } = await startWebhooks();

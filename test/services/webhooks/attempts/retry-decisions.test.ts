@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { AttemptFailure, DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
-import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { newTenant, newWrite, startHarness, type TestTenant } from '../../../support/harness.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 import { answered, inFlight, reportOf, startAttempts, startWebhooks } from './attempts-fixture.ts';
 
 /** The responses to retry workflows, in services that make no attempts: the test reports them. */

@@ -7,10 +7,10 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { answered, inFlight, startWebhooks } from '../attempts/attempts-fixture.ts';
-import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
+import { newUrl } from '../webhooks-fixture.ts';
 
 const { PENDING, RETRYING, HELD, BLOCKED, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 const { START, SIGNAL, CANCEL } = WorkflowCommandKind;

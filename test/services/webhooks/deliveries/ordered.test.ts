@@ -5,11 +5,11 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../../services/server.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
-import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
+import { PAYMENT } from '../webhooks-fixture.ts';
 import { faultsOf, type LogEntry, loggingAnswer } from './ordered-log.ts';
 
 let tenant: TestTenant;

@@ -3,7 +3,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createServices } from '../../../../services/server.ts';
-import { newTenant, newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import {
+  newTenant,
+  newWrite,
+  startHarness,
+  type TestHarness,
+  type TestTenant,
+} from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { type Attempts, startAttempts } from '../attempts/attempts-fixture.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
@@ -42,7 +48,7 @@ async function scrapeAnew() {
 /** Records a status for all waiting deliveries, one after the other. */
 const answerAll = (status: number) => attempts.answerAll(status);
 
-async function subscribeOrdered(tenant: ReturnType<typeof newTenant>) {
+async function subscribeOrdered(tenant: TestTenant) {
   await fixture.subscriptions.createWebhookSubscription({
     ...newWrite(tenant),
     ordered: true,

@@ -8,9 +8,9 @@ import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhook
 import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { createTestDatabase, newTenant, startHarness } from '../../../support/harness.ts';
+import { createTestDatabase, newTenant, startHarness, type TestTenant } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
-import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { PAYMENT, webhooksFixture } from '../webhooks-fixture.ts';
 
 const PATIENT = { timeout: 40_000, interval: 50 };
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
-import { newKey, newTenant, startHarness } from '../../../support/harness.ts';
+import { newKey, newTenant, startHarness, type TestTenant } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
-import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { PAYMENT, webhooksFixture } from '../webhooks-fixture.ts';
 
 const harness = await startHarness({ SERVICES: 'webhooks' });
 afterAll(() => harness.close());

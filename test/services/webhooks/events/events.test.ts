@@ -8,8 +8,8 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import type { PublishEventRequest } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
-import { PAYMENT, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { newTenant, newWrite, startHarness, type TestTenant } from '../../../support/harness.ts';
+import { PAYMENT, webhooksFixture } from '../webhooks-fixture.ts';
 
 const harness = await startHarness({ SERVICES: 'webhooks' });
 afterAll(() => harness.close());

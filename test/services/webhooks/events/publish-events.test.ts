@@ -7,9 +7,9 @@ import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhook
 import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
 import { EVENT_CATALOG } from '../../../../services/webhooks/events/event-types/event-catalog.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestTenant } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
-import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
+import { PAYMENT } from '../webhooks-fixture.ts';
 
 const harness = await startHarness({ SERVICES: 'webhooks' });
 const { baseUrl, token } = harness;

@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
-import { newUrl, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { newUrl, webhooksFixture } from '../webhooks-fixture.ts';
 
 const harness = await startHarness({ SERVICES: 'webhooks' });
 const fixture = webhooksFixture(harness, harness.transports.inProcess);

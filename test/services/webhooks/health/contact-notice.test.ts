@@ -2,9 +2,8 @@ import { beforeEach, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { startWebhooks } from '../attempts/attempts-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 
 const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 

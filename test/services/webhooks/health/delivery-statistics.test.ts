@@ -2,10 +2,9 @@ import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { HOUR_MS } from '../../../../services/platform/durations.ts';
-import { newTenant } from '../../../support/harness.ts';
+import { newTenant, type TestTenant } from '../../../support/harness.ts';
 import { planOf } from '../../../support/list-walk.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 
 const statements: string[] = [];
 const webhooks = await startLanesFixture({}, (sql) => statements.push(sql));

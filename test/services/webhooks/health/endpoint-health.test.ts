@@ -3,10 +3,9 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import type { AttemptResult } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { EndpointTally } from '../../../../services/webhooks/health/endpoint-tally.ts';
 import { failingEndpointNotices } from '../../../../services/webhooks/health/failing-notices.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 
 let tenant: TestTenant;
 const webhooks = await startLanesFixture();

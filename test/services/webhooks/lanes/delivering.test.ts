@@ -10,8 +10,8 @@ import {
   SubscriptionErrorCause,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite } from '../../../support/harness.ts';
-import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
+import { PAYMENT } from '../webhooks-fixture.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
 const { PENDING, ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;

@@ -22,9 +22,9 @@ import { DeliveryReader } from '../../../../services/webhooks/lanes/delivery-rea
 import { FIND_LOST } from '../../../../services/webhooks/lanes/lost-attempts.ts';
 import { FIRST_KEPT } from '../../../../services/webhooks/retention/apply-retention.ts';
 import { FIND_OLD } from '../../../../services/webhooks/retention/expire-deliveries.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness, type TestHarness, type TestTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
-import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 
 const SIZE = 24;
 const BACKLOG = 30_000;

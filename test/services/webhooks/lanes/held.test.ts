@@ -5,9 +5,8 @@ import {
   DeliveryStatus,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant } from '../../../support/harness.ts';
+import { newTenant, type TestTenant } from '../../../support/harness.ts';
 import { answered, startAttempts } from '../attempts/attempts-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
 /** Open retry workflows of a subscription. */

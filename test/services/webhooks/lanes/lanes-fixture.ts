@@ -7,10 +7,10 @@ import {
   type WebhookSubscription,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newWrite, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newWrite, startHarness, type TestHarness, type TestTenant } from '../../../support/harness.ts';
 import { loopbackSettings } from '../../../support/loopback-settings.ts';
 import { type ReceivedRequest, startReceiver } from '../../../support/tls-receiver.ts';
-import { type TestTenant, type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
+import { type WebhooksFixture, webhooksFixture } from '../webhooks-fixture.ts';
 
 /** Waits until a check passes, also on a busy machine. */
 export const eventually = <T>(check: () => T | Promise<T>): Promise<T> =>

@@ -3,8 +3,7 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newTenant, newWrite } from '../../../support/harness.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
 /** Limits take effect within a second. */

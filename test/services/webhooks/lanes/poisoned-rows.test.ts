@@ -9,11 +9,10 @@ import { parseSnapshot } from '../../../../services/webhooks/lanes/delivery-read
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { SubscriptionCache } from '../../../../services/webhooks/lanes/subscription-cache.ts';
 import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { answered, startAttempts } from '../attempts/attempts-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 import { type Endpoint, eventually, startLanesFixture } from './lanes-fixture.ts';
 
 const LOGGER = createLogger('silent');

@@ -4,10 +4,10 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { MINUTE_MS } from '../../../../services/platform/durations.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { openSession } from '../../../support/sql.ts';
-import { PAYMENT, type TestTenant } from '../webhooks-fixture.ts';
+import { PAYMENT } from '../webhooks-fixture.ts';
 import { type Endpoint, type LanesFixture, startLanesFixture } from './lanes-fixture.ts';
 
 const webhooks = await startLanesFixture();

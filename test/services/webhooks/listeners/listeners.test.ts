@@ -12,10 +12,10 @@ import { executeNamed } from '../../../../services/platform/database/named-sql.t
 import { expiredListeners } from '../../../../services/webhooks/listeners/expired-listeners.ts';
 import { SubscriptionEntity } from '../../../../services/webhooks/subscriptions/subscription.entity.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite, startHarness } from '../../../support/harness.ts';
+import { newTenant, newWrite, startHarness, type TestTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
-import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 
 const harness = await startHarness({ SERVICES: 'webhooks', WEBHOOK_SUBSCRIPTION_LIMIT: '1' });
 // Lane owners run beside the listeners, and must not touch their deliveries.
@@ -177,7 +177,8 @@ test.each(['grpc', 'inProcess'] as const)(
     const database = await openDatabase(stopping.databaseUrl, { entities: [SubscriptionEntity] });
     onTestFinished(() => database.close());
     const find = 'select id from webhooks.subscription where merchant_id = :merchantId';
-    const listeners = () => database.transaction((em) => executeNamed(em, find, tenant));
+    const listeners = () =>
+      database.transaction((em) => executeNamed(em, find, { merchantId: tenant.merchantId }));
     expect(await listeners()).toHaveLength(1);
     await stopping.close();
     expect(await listeners()).toEqual([]);

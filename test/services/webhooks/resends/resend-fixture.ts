@@ -7,9 +7,9 @@ import {
   type ResendDeliveriesRequestSchema,
   ResendState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newWrite, type TestHarness } from '../../../support/harness.ts';
+import { newWrite, type TestHarness, type TestTenant } from '../../../support/harness.ts';
 import type { Attempts, DueAttempt } from '../attempts/attempts-fixture.ts';
-import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 
 type RequestInit = Exclude<MessageInitShape<typeof ResendDeliveriesRequestSchema>, { $typeName: string }>;
 type Selection = NonNullable<RequestInit['selection']>;

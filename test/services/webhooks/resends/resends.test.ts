@@ -2,9 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { startWebhooks } from '../attempts/attempts-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
 
 const { RUNNING, COMPLETED } = ResendState;

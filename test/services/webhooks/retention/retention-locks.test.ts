@@ -7,11 +7,11 @@ import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { createServices } from '../../../../services/server.ts';
-import { createTestDatabase, newTenant, testConfig } from '../../../support/harness.ts';
+import { createTestDatabase, newTenant, type TestTenant, testConfig } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { startAttempts } from '../attempts/attempts-fixture.ts';
 import { insertPastDeliveries } from '../webhook-past.ts';
-import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 
 const DELIVERIES = 10_000;
 /** The settings of all connections: those of delivery, but with a short lock timeout. */

@@ -14,12 +14,12 @@ import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { createLogger, metrics } from '../../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../../services/server.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { startWebhooks } from '../attempts/attempts-fixture.ts';
 import { exhausted } from '../subscriptions/subscription-errors.ts';
 import { backdate, partitionNames } from '../webhook-past.ts';
-import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
+import { newUrl } from '../webhooks-fixture.ts';
 
 const { harness, fixture, attempts } = await startWebhooks({});
 beforeEach(async () => {

@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 
 let tenant: TestTenant;
 const webhooks = await startLanesFixture();

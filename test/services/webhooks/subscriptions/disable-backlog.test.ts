@@ -11,11 +11,10 @@ import { LaneReading } from '../../../../services/webhooks/lanes/lane-reading.ts
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
 import { TableReads } from '../../../../services/webhooks/lanes/table-reads.ts';
 import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/disabled-backlogs.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { openSession } from '../../../support/sql.ts';
 import { answered, startWebhooks } from '../attempts/attempts-fixture.ts';
-import type { TestTenant } from '../webhooks-fixture.ts';
 
 /** More than one step. */
 const BACKLOG = 1_200;

@@ -8,9 +8,9 @@ import {
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, newWrite } from '../../../support/harness.ts';
+import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
-import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
+import { newUrl } from '../webhooks-fixture.ts';
 
 /** A pause takes effect within a second. */
 const IN_EFFECT_MS = 1_000;

@@ -2,9 +2,9 @@ import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
+import { newKey, newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { startWebhooks } from '../attempts/attempts-fixture.ts';
-import { type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { webhooksFixture } from '../webhooks-fixture.ts';
 
 const { harness, attempts } = await startWebhooks();
 const fixture = webhooksFixture(harness, harness.transports.grpc);

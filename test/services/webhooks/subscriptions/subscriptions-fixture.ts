@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import type { CreateWebhookSubscriptionRequest } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { newWrite, startHarness } from '../../../support/harness.ts';
-import { newUrl, type TestTenant, webhooksFixture } from '../webhooks-fixture.ts';
+import { newWrite, startHarness, type TestTenant } from '../../../support/harness.ts';
+import { newUrl, webhooksFixture } from '../webhooks-fixture.ts';
 
 /** The number of subscriptions that a merchant may have. */
 export const LIMIT = 5;

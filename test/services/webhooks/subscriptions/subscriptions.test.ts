@@ -2,9 +2,9 @@ import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
 import { WebhookSubscriptionState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newKey, newTenant, newWrite } from '../../../support/harness.ts';
+import { newKey, newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
-import { newUrl, type TestTenant } from '../webhooks-fixture.ts';
+import { newUrl } from '../webhooks-fixture.ts';
 import { LIMIT, startSubscriptions } from './subscriptions-fixture.ts';
 
 const { harness, fixture, create } = await startSubscriptions();

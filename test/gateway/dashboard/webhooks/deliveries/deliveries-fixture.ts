@@ -7,7 +7,7 @@ import {
   openAttemptRecords,
 } from '../../../../services/webhooks/attempts/attempt-records.ts';
 import { type ResendFixture, resendFixture } from '../../../../services/webhooks/resends/resend-fixture.ts';
-import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
+import type { TestTenant } from '../../../../support/harness.ts';
 import { type DashboardFixture, startDashboardFixture, type Visitor } from '../../dashboard-fixture.ts';
 
 /** A merchant with a developer who opens pages. */

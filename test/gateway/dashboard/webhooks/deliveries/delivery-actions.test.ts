@@ -3,7 +3,7 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryStatus, ResendState } from '../../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
+import type { TestTenant } from '../../../../support/harness.ts';
 import { fieldsOf, type SeenPage, type Visitor } from '../../dashboard-fixture.ts';
 import { startDeliveriesFixture } from './deliveries-fixture.ts';
 

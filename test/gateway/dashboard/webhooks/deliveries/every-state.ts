@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { newUrl, type TestTenant } from '../../../../services/webhooks/webhooks-fixture.ts';
-import { newWrite } from '../../../../support/harness.ts';
+import { newUrl } from '../../../../services/webhooks/webhooks-fixture.ts';
+import { newWrite, type TestTenant } from '../../../../support/harness.ts';
 import type { DeliveriesFixture, Shop } from './deliveries-fixture.ts';
 
 /** Text that would run, or end the page's own markup, if it were not escaped. */

@@ -71,7 +71,8 @@ async function lostSaleAmount(
   if (request.outcome !== DisputeOutcome.LOST || request.amountMinor !== undefined) return null;
   const { merchantId, environment, disputeId: id } = request;
   const dispute = await sales.database.readOne(selectDispute({ ...tenantOf(request), id }));
-  if (!dispute || dispute.amount_minor !== null) return null;
+  // A repeated call needs nothing of funds.
+  if (!dispute || dispute.closed_at !== null || dispute.amount_minor !== null) return null;
   const { sale_id, payment_intent_id: paymentIntentId } = dispute;
   const named = sale_id === null ? {} : { saleId: sale_id };
   return saleAmountOf(sales, { merchantId, environment, paymentIntentId, ...named }, context);

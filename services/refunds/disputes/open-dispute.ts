@@ -31,9 +31,10 @@ export function openDispute(
   context: HandlerContext,
 ) {
   const at = occurredAtOf(request, context);
-  const dueAt = dueDateOf(request.dueAt && timestampDate(request.dueAt), at);
   const reason = enumName(DisputeReason, request.reason || DisputeReason.GENERAL);
   return writes.run<typeof OpenDisputeResponseSchema>(request, context, async (tx) => {
+    // Not before: the due date of a repeated call may have passed.
+    const dueAt = dueDateOf(request.dueAt && timestampDate(request.dueAt), at);
     const payment = await lockPayment(tx, request.paymentIntentId);
     const id = request.disputeId.toLowerCase();
     if (await tx.findOne(DisputeEntity, { id })) {

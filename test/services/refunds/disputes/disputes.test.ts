@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromDate, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import {
   ApprovalMode,
   DisputeAction,
@@ -29,6 +29,27 @@ const paidAt = minutesAgo(1);
 const payment = () => ({ paymentIntentId: randomUUID(), paidAt, paidAmountMinor: 100_000n });
 
 describe('disputes', () => {
+  it('are opened and closed once by repeated calls, also after the due date, or while funds are away', async () => {
+    const { refunds, tenant, write } = refundsOf(harness);
+    const [disputeId, saleId] = [randomUUID(), randomUUID()];
+    const dueAt = timestampFromMs(Date.now() + 1_500);
+    const opening = { ...write(), disputeId, paymentIntentId: randomUUID(), saleId, dueAt };
+    const opened = await refunds.openDispute(opening);
+    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(timestampMs(dueAt)), { timeout: 5_000 });
+    expect(await refunds.openDispute(opening)).toEqual(opened);
+    const late = refunds.openDispute({ ...opening, ...write(), disputeId: randomUUID() });
+    await expectRefusal(late, Code.InvalidArgument, 'DUE_DATE_BEFORE_OPENING');
+    const closing = { ...write(), disputeId, outcome: DisputeOutcome.LOST };
+    const closed = await refunds.closeDispute(closing);
+    const withoutFunds = await startHarness({ SERVICES: 'refunds' }, undefined, harness.databaseUrl);
+    const alone = refundsOf(withoutFunds, 'inProcess', tenant).refunds;
+    try {
+      expect(await alone.closeDispute(closing)).toEqual(closed);
+    } finally {
+      await withoutFunds.close();
+    }
+  });
+
   it('block the open cases of a payment, return approved ones to review, and make later ones start there', async () => {
     const { refunds, tenant, write, open, start, debit } = refundsOf(harness);
     const facts = payment();

@@ -11,7 +11,6 @@ import { breadcrumbs } from '../shell/breadcrumbs.ts';
 import {
   amountColumn,
   type Column,
-  countColumn,
   dataTable,
   field,
   inputField,
@@ -153,7 +152,6 @@ function saleColumns(view: View, { state }: Filters, products: ProductNames): Co
     { label: t.sale, isFreeText: true, cell: (sale) => namedSale(view, sale, products) },
     { label: t.captured, cell: ({ capturedAt }) => moment(view, capturedAt) },
     { label: t.method, cell: (sale) => methodText(view, sale) },
-    countColumn(view, t.installments, ({ installments }) => installments),
     amountColumn(view, amounts.gross, ({ grossAmountMinor }) => grossAmountMinor),
     amountColumn(view, amounts.net, ({ originalAmountMinor }) => originalAmountMinor),
     amountColumn(view, amounts.remaining, remainingMinor),

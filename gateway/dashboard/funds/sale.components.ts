@@ -28,8 +28,10 @@ export function saleIdLink(view: View, id: string): Html {
 }
 
 /** How a sale was paid. */
-export function methodText(view: View, { method }: Sale): string {
-  return textsFor(view, salesTexts).methods[enumName(SaleMethod, method)];
+export function methodText(view: View, { method, installments }: Sale): string {
+  const t = textsFor(view, salesTexts);
+  const name = t.methods[enumName(SaleMethod, method)];
+  return installments > 1 ? t.inInstallments(name, view.format.number(installments)) : name;
 }
 
 /** Which of a sale's installments: 2 of 12. */

@@ -20,7 +20,10 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
   /** Names, addresses and other text that people wrote, whose long words may be split; other words never are on wide screens. */
   readonly isFreeText?: boolean;
-  /** Where the cell goes on narrow screens, when rows are compact there. It has no label; `wide` takes a line. */
+  /**
+   * Where the cell goes on narrow screens, when rows are compact there. It has no label; `wide` takes a line. What is
+   * `hidden` there is also hidden on tablets.
+   */
   readonly narrow?: 'start' | 'end' | 'wide' | 'hidden';
 }
 
@@ -35,7 +38,10 @@ export function dataTable<Row>(
   empty: Html | string,
 ): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
-  const head = columns.map(({ label, isNumber }) => html`<th scope="col"${numeric(isNumber)}>${label}</th>`);
+  const head = columns.map(
+    ({ label, isNumber, narrow }) =>
+      html`<th scope="col"${numeric(isNumber)}${narrow === 'hidden' ? html` data-narrow="hidden"` : nothing}>${label}</th>`,
+  );
   const cells = (row: Row) =>
     columns.map(
       ({ label, cell, isNumber, isFreeText, narrow }) =>

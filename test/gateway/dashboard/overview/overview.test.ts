@@ -239,7 +239,7 @@ describe('the overview', () => {
     expect(page.status).toBe(200);
     expect(wordsOf(page, 'refunds')).toContain('No refunds awaiting your decision.');
     expect(wordsOf(page, 'disputes')).toContain('No disputes awaiting your response.');
-    expect(wordsOf(page, 'releases')).toContain('No releases this month or next month.');
+    expect(wordsOf(page, 'releases')).toContain('Nothing is scheduled for release this month or next month.');
     expect(wordsOf(page, 'balance')).toContain('R$0.00');
     expect(wordsOf(page, 'delivery-hours')).toContain('No deliveries in the last 24 hours.');
   });

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
-import { openSession } from '../../../support/sql.ts';
+import { lockWaits, openSession } from '../../../support/sql.ts';
 import { answered, inFlight, startWebhooks } from '../attempts/attempts-fixture.ts';
 import { newUrl } from '../webhooks-fixture.ts';
 
@@ -64,27 +64,37 @@ async function held(tenant: TestTenant) {
   return deliveryId;
 }
 
-/** Runs a command and then a report, both while another transaction holds the delivery. */
-const commandThenReport = <A, B>(deliveryId: string, command: () => Promise<A>, report: () => Promise<B>) =>
-  runInOrder('select from webhooks.open_delivery where id = $1 for update', deliveryId, command, report);
+/** Runs a command, which has changed the delivery when its message to the workflow is held up, and then a report. */
+const commandThenReport = <A, B>(command: () => Promise<A>, report: () => Promise<B>) =>
+  runInOrder(['lock table platform.outbox_command in share mode'], command, report);
 
-/** Runs a report, which has locked the delivery when another transaction holds it up, and then a command. */
+/** Runs a report, which has locked the delivery when another transaction is inserting the same attempt, and then a command. */
 const reportThenCommand = <A, B>(deliveryId: string, report: () => Promise<A>, command: () => Promise<B>) =>
-  runInOrder('select from webhooks.attempt where delivery_id = $1 for update', deliveryId, report, command);
+  runInOrder(
+    [
+      `insert into webhooks.attempt (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at)
+       select merchant_id, environment, id, attempt_count + 1, 1, now(), now() from webhooks.open_delivery
+        where id = $1`,
+      [deliveryId],
+    ],
+    report,
+    command,
+  );
 
 async function runInOrder<A, B>(
-  lock: string,
-  deliveryId: string,
+  lock: [sql: string, values?: string[]],
   first: () => Promise<A>,
   second: () => Promise<B>,
 ) {
   await using locking = await openSession(harness.databaseUrl);
   await locking.query('begin');
-  await locking.query(lock, [deliveryId]);
-  const asked = [first(), delay(150).then(second)] as const;
-  const settled = Promise.allSettled(asked);
-  await delay(300);
-  await locking.query('commit');
+  await locking.query(...lock);
+  const asked = first();
+  await vi.waitUntil(async () => (await lockWaits(harness)).length > 0, { timeout: 10_000 });
+  const settled = Promise.allSettled([asked, second()] as const);
+  // A report does not wait for the delivery's lock, so nothing shows that it has been turned away.
+  await delay(150);
+  await locking.query('rollback');
   return settled;
 }
 
@@ -179,7 +189,6 @@ describe('RetryDelivery', () => {
     const deliveryId = await attempted(tenant, 500);
     const second = await retried(tenant, deliveryId);
     const [again, reported] = await commandThenReport(
-      deliveryId,
       () => retry(tenant, deliveryId),
       () => attempts.record(answered(second, 500)),
     );
@@ -246,7 +255,6 @@ describe('CancelDelivery', () => {
     const deliveryId = await attempted(tenant, 500);
     const second = await retried(tenant, deliveryId);
     const [, late] = await commandThenReport(
-      deliveryId,
       () => cancel(tenant, deliveryId),
       () => attempts.record(answered(second, 200)),
     );

@@ -30,6 +30,14 @@ const REPLICA_TIMEOUTS = { connectionTimeoutMillis: 1_000, query_timeout: 4_000 
 
 const serverOptions = (settings: readonly string[]) => settings.map((setting) => `-c ${setting}`).join(' ');
 
+/** A URL with server options after its own, which they override. */
+export function withOptions(url: string, options: string): string {
+  const parsed = new URL(url);
+  const given = parsed.searchParams.get('options');
+  parsed.searchParams.set('options', given ? `${given} ${options}` : options);
+  return parsed.href;
+}
+
 /** Server options of connections for writes. */
 export const writeOptions = serverOptions(SESSION_SETTINGS);
 

@@ -3,7 +3,13 @@ import { type EntityManager, MikroORM, type Options } from '@mikro-orm/postgresq
 import { Pool, type PoolClient } from 'pg';
 import { closeWithin } from '../process/close-within.ts';
 import type { PreparedRead } from '../reads/prepared-read.ts';
-import { createSocket, readOptions, replicaOptions, writeOptions } from './connection-settings.ts';
+import {
+  createSocket,
+  readOptions,
+  replicaOptions,
+  withOptions,
+  writeOptions,
+} from './connection-settings.ts';
 import { isRetryable } from './database-errors.ts';
 import { reclaimDeadClients } from './dead-clients.ts';
 import { inTransaction } from './in-transaction.ts';
@@ -85,20 +91,15 @@ export class Database {
   static async open(options: DatabaseOptions): Promise<Database> {
     const { maxSilenceMs = MAX_SILENCE_MS } = options;
     const stream = () => createSocket(maxSilenceMs);
-    // The ORM takes host, user and database from its URL, and ignores the parameters, such as sslmode.
-    const connection = {
-      connectionString: options.url,
-      connectionTimeoutMillis: 5_000,
-      stream,
-      verify: requirePrimary,
-    };
+    const connection = { connectionTimeoutMillis: 5_000, stream, verify: requirePrimary };
     const orm = await MikroORM.init({
       clientUrl: options.url,
       entities: [...options.entities],
       pool: { min: 0, max: options.poolSize },
       driverOptions: {
         ...connection,
-        options: writeOptions,
+        // The ORM takes host, user and database from its URL, and ignores the parameters, such as sslmode.
+        connectionString: withOptions(options.url, writeOptions),
         onPoolCreated: (pool: Pool) => {
           reclaimDeadClients(pool);
           watchPool(pool, 'writes');
@@ -112,7 +113,7 @@ export class Database {
     const reads = new Pool({
       ...connection,
       max: options.poolSize,
-      options: readOptions(options.preparedStatements),
+      connectionString: withOptions(options.url, readOptions(options.preparedStatements)),
       pipeline: true,
     });
     // A dead connection leaves the pool, and the next read opens another. Unhandled 'error' events would end the process:

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import { withOptions } from './connection-settings.ts';
 import { watchPool } from './pool-metrics.ts';
 import { ReadPool, type ReadStatement } from './read-pool.ts';
 
@@ -46,7 +47,7 @@ export class Replica {
     this.name = new URL(url).host;
     this.#pool = new Pool({
       ...pool,
-      connectionString: url,
+      connectionString: withOptions(url, pool.options ?? ''),
       pipeline: true,
       verify: (client, done) => void this.#verify(client).then(() => done(), done),
     });

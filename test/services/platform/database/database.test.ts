@@ -90,6 +90,22 @@ it('connects for reads and writes as its URL says: with TLS, and to an IPv6 addr
   expect(first).toEqual([sslRequest, sslRequest]);
 });
 
+it('keeps its own server options beside those of its URL', async () => {
+  const own = '-c timezone=America/Sao_Paulo -c application_name=mine';
+  const other = await openDatabase(withParameter(await createTestDatabase(), 'options', own));
+  onTestFinished(() => other.close());
+  const settings = sql<string>`current_setting('timezone') || ' ' || current_setting('application_name')`;
+  const read = db.selectNoFrom(settings.as('settings')).compile();
+  expect(await other.read(read)).toEqual([{ settings: 'UTC mine' }]);
+  expect(await other.transaction((em) => em.execute(read.sql))).toEqual([{ settings: 'UTC mine' }]);
+});
+
+function withParameter(url: string, name: string, value: string): string {
+  const changed = new URL(url);
+  changed.searchParams.set(name, value);
+  return changed.href;
+}
+
 it('survives a connection that dies while its holder is between two statements', async () => {
   const connection = await database.connect();
   const { rows } = await connection

@@ -1,13 +1,11 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
+import { MAX_AMOUNT_MINOR } from '../../services/platform/amounts.ts';
 
 /**
  * Building blocks of the public schemas. `x-allowed` describes the allowed values in words where the keywords alone would
  * read badly in an error detail. `x-format` is a format that is documented but not validated here, because an invalid
  * value has its own error code.
  */
-
-/** The largest amount: the largest integer that every JSON parser reads exactly. */
-const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 
 /** A UUID: accepted in either case, returned in lower case. */
 export const uuid = (description: string, example = '019a3f4e-8b1c-7d2e-9f3a-5b6c7d8e9f0a') =>
@@ -41,7 +39,7 @@ export const amount = (description: string, minimum = 0) =>
   Type.Unsafe<bigint>({
     type: 'integer',
     minimum,
-    maximum: MAX_AMOUNT,
+    maximum: Number(MAX_AMOUNT_MINOR),
     description: `${description}, in centavos.`,
     examples: [12_990],
   });

@@ -1,10 +1,10 @@
 import { Connection } from '@temporalio/client';
 import proto from '@temporalio/proto';
 import type { TemporalConnectionOptions } from '../../workflows/temporal/temporal-connection.ts';
+import { RETENTION_SECONDS } from '../../workflows/temporal/temporal-namespace.ts';
 
 const { UpdateNamespaceRequest } = proto.temporal.api.workflowservice.v1;
 
-const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 const CONNECT_TIMEOUT_MS = 3_000;
 const CALL_TIMEOUT_MS = 5_000;
 

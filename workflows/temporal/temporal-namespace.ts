@@ -10,7 +10,8 @@ const INDEXED_AS = {
   KEYWORD_LIST: { type: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST, name: 'KeywordList' },
 } as const;
 
-const RETENTION_SECONDS = 7 * 24 * 60 * 60;
+/** How long closed workflows are kept. */
+export const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 /** Longer than the server's services cache namespaces. */
 const CACHE_EXPIRY_MS = 20_000;
 const INVALID_ARGUMENT = 3;

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { MAX_AMOUNT_MINOR } from '../../../platform/amounts.ts';
 import type { EVENT_NOUNS } from '../../../platform/rpc/grants.ts';
 
 /** An event type that merchants can subscribe to: its name, its description and its `data`. */
@@ -12,14 +13,12 @@ export interface EventTypeDefinition {
   readonly example: Record<string, unknown>;
 }
 
-const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
-
 /** Schemas of properties. The public API's documentation is generated from their descriptions. */
 export const uuid = (description: string) => Type.String({ format: 'uuid', description });
 export const dateTime = (description: string) => Type.String({ format: 'date-time', description });
 export const date = (description: string) => Type.String({ format: 'date', description });
 export const amount = (description: string, minimum = 0) =>
-  Type.Integer({ minimum, maximum: MAX_AMOUNT, description: `${description}, in centavos.` });
+  Type.Integer({ minimum, maximum: Number(MAX_AMOUNT_MINOR), description: `${description}, in centavos.` });
 export const count = (description: string, minimum = 0, maximum?: number) =>
   Type.Integer({ minimum, ...(maximum !== undefined && { maximum }), description });
 export const text = (description: string, bounds: Type.TStringOptions = {}) =>

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { type AuditEntry, type Member, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { allItems } from '../../../services/platform/rpc/pages-of.ts';
 import { dataTable, field, moment, pageParameter, pager, select } from '../shell/components.ts';
 import { type Html, html } from '../shell/html.ts';
 import { liveRegion } from '../shell/live.ts';
@@ -11,8 +12,6 @@ import { type AuditFacts, readAuditFacts } from './audit-facts.ts';
 import { auditSentence, technicalName } from './sentences.ts';
 
 const PAGE_SIZE = 50;
-/** People in the filter; entries of others link to a list filtered by them. */
-const MAX_PEOPLE = 100;
 
 const query = Type.Object({
   page: pageParameter,
@@ -25,7 +24,7 @@ export function auditPage(pages: Pages): void {
   const options = { path: '/audit', role: Role.ADMIN, section: 'audit', query } as const;
   pages.page(options, async (view, { query: { page: pageToken = '', person: accountId = '' } }) => {
     const t = textsFor(view, auditTexts);
-    const { members } = await view.clients.accounts.listMembers({ pageSize: MAX_PEOPLE });
+    const members = await allItems(view.clients.accounts.listMembers, (page) => page.members);
     const request = { pageSize: PAGE_SIZE, pageToken, peopleOnly: true, ...(accountId && { accountId }) };
     const list = await view.clients.accounts.listAuditEntries(request);
     const facts = await readAuditFacts(view, list.entries, members);

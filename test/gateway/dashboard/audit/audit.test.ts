@@ -152,6 +152,24 @@ test('RPCs without a description are shown by name, and hostile requests are esc
   expect(details[2]).toContain('onerror');
 });
 
+test('the filter names each of many members', async () => {
+  const { merchant, admin, page } = await newMerchant();
+  await sqlOf(
+    fixture.harness,
+    `with people as (
+       insert into accounts.account (id, issuer, subject, email, email_verified, name, created_at)
+       select uuidv7(), 'https://id.example', $1 || n::text, 'person-' || n || '@shop.example', true, 'Bia', now()
+         from generate_series(1, 101) as n returning id
+     )
+     insert into accounts.member (merchant_id, account_id, role, created_at)
+     select $1::uuid, id, 'VIEWER', now() from people`,
+    [merchant],
+  );
+  const options = (await admin.get(`${page.live}/audit`)).document.querySelectorAll('#person option');
+  // Everyone, the administrator and the others.
+  expect(options).toHaveLength(103);
+});
+
 test('entries can be filtered by person, including former members', async () => {
   const { admin, page, record } = await newMerchant();
   const former = randomUUID();

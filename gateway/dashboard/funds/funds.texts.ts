@@ -100,7 +100,7 @@ export const fundsTexts = {
       monthCount: (count: string) => `${count} meses`,
       chart: (count: string) => `Recebíveis dos próximos ${count} meses`,
       description: (month: string, amount: string) =>
-        `Uma barra por mês, dividida por situação. O maior valor é o de ${month}, com ${amount}. A tabela ao lado mostra os mesmos números.`,
+        `Uma barra por mês, dividida por situação. O maior valor é o de ${month}, com ${amount}. A tabela mostra os mesmos números.`,
       legend: 'Legenda',
       caption: 'Os mesmos números, por mês.',
       month: 'Mês',

@@ -76,6 +76,8 @@ test('on SIGTERM, a process finishes the calls in progress before it exits, but 
   expect((await answered).products).toEqual([]);
   const answeredAt = performance.now();
   expect(await process.exited).toEqual({ exitCode: 0, stderr: '' });
+  expect(process.logged()).toContain('traces are sent');
+  expect(process.logged()).not.toContain('collector:secret');
   // An export is tried for ten seconds.
   expect(performance.now() - answeredAt).toBeLessThan(8_000);
 });
@@ -85,7 +87,7 @@ async function openSilentServer() {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
-  return { url: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => server.close() };
+  return { url: `http://collector:secret@127.0.0.1:${port}`, [Symbol.dispose]: () => server.close() };
 }
 
 test('services and webhook lanes stop within ten seconds even if PostgreSQL is silent', async () => {

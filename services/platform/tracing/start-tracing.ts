@@ -18,5 +18,7 @@ export async function startTracing(process: string, config: TracingConfig, logge
   const { exportTraces } = await import('./export-traces.ts');
   const ratio = config.OTEL_TRACES_SAMPLER_ARG;
   setTracing(exportTraces({ process, endpoint, headers: config.OTEL_EXPORTER_OTLP_HEADERS, ratio, logger }));
-  logger.info({ endpoint, ratio }, 'traces are sent');
+  // Without its user and password, with which the exporter authenticates.
+  const { origin, pathname } = new URL(endpoint);
+  logger.info({ endpoint: `${origin}${pathname}`, ratio }, 'traces are sent');
 }

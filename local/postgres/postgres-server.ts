@@ -81,9 +81,12 @@ interface Access {
 export async function startPostgres(options: PostgresOptions): Promise<EmbeddedPostgres> {
   const { folder, log, throwaway = false } = options;
   const installation = await preparePostgres(folder);
+  const stopping = new AbortController();
+  options.stack?.defer(() => stopping.abort());
   for (let attempt = 1; ; attempt += 1) {
     const access = await readAccess(folder);
-    await initializeCluster(folder, installation, access, throwaway);
+    const initializing = { access, throwaway, signal: stopping.signal };
+    await initializeCluster(folder, installation, initializing);
     const supervised = new SupervisedProcess({
       folder,
       name: 'postgres',
@@ -135,21 +138,27 @@ function isFree(port: number): Promise<boolean> {
   );
 }
 
+interface Initializing {
+  readonly access: Access;
+  readonly throwaway: boolean;
+  /** An abort ends initdb. */
+  readonly signal: AbortSignal;
+}
+
 /** Creates the cluster in a temporary folder and renames it when complete. */
 async function initializeCluster(
   folder: DataFolder,
   { initdb, user }: PostgresInstallation,
-  { password }: Access,
-  throwaway: boolean,
+  { access, throwaway, signal }: Initializing,
 ): Promise<void> {
   if (existsSync(folder.file('postgres'))) return;
   const unfinished = folder.file('postgres.unfinished');
   const passwordFile = `${unfinished}/password`;
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { mode: 0o700 });
-  writeFileSync(passwordFile, password, { mode: 0o600 });
+  writeFileSync(passwordFile, access.password, { mode: 0o600 });
   if (user) for (const path of [unfinished, passwordFile]) chownSync(path, user.uid, user.gid);
-  await runToCompletion(folder, 'postgres-init', {
+  const command = {
     file: initdb,
     args: [
       `--pgdata=${unfinished}/cluster`,
@@ -167,7 +176,8 @@ async function initializeCluster(
     cwd: folder.path,
     env: minimalEnvironment(),
     user,
-  });
+  };
+  await runToCompletion(folder, 'postgres-init', command, { signal });
   renameSync(`${unfinished}/cluster`, folder.file('postgres'));
   rmSync(unfinished, { recursive: true });
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -65,6 +65,19 @@ describe('the server', () => {
     const rows = await query(postgres.url, `SELECT t FROM unnest('{a,Z,á,B}'::text[]) AS t ORDER BY t`);
     expect(rows.map(({ t }) => t)).toEqual(['B', 'Z', 'a', 'á']);
   });
+});
+
+test('a first start that is stopped leaves nothing running', async () => {
+  using other = temporaryDataFolder();
+  const stack = new AsyncDisposableStack();
+  const stopped = expect(startPostgres({ folder: other.folder, log, stack })).rejects.toThrow('aborted');
+  const record = other.folder.file('run/postgres-init.pid');
+  await vi.waitFor(() => expect(existsSync(record)).toBe(true), { interval: 5 });
+  const { pid } = JSON.parse(readFileSync(record, 'utf8'));
+  await stack.disposeAsync();
+  await stopped;
+  expect(identifyProcess(pid)).toBeUndefined();
+  expect(existsSync(other.folder.file('postgres'))).toBe(false);
 });
 
 test('a restore to a moment has ended when the server is ready', async () => {

@@ -113,7 +113,9 @@ export class Channel {
       return this.#notTheSandbox(response);
     const isTemporary = response.status >= 500 || response.status === 429 || response.status === 409;
     const detail = inTypedWords(problem.detail ?? '');
-    return new CommandFailure(`${detail} (${problem.code}, request ${problem.requestId})`, { isTemporary });
+    const isUnavailable = problem.code === 'SERVICE_UNAVAILABLE';
+    const message = `${detail} (${problem.code}, request ${problem.requestId})`;
+    return new CommandFailure(message, { isTemporary, isUnavailable });
   }
 }
 

@@ -13,7 +13,7 @@ interface Connection {
 
 /**
  * Yields the messages of a stream and reconnects when it ends, after waits that grow from one second to half a minute.
- * Throws if the first connection fails, or if no later one can succeed.
+ * Throws if the first connection fails, unless because the sandbox is unavailable, or if no later one can succeed.
  * @param open yields undefined for what only shows that the connection is open.
  */
 export async function* whileConnected<Message>(
@@ -32,7 +32,8 @@ export async function* whileConnected<Message>(
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!wasOpen || !(error instanceof CommandFailure) || !error.isTemporary) throw error;
+      if (!(error instanceof CommandFailure)) throw error;
+      if (!(wasOpen ? error.isTemporary : error.isUnavailable)) throw error;
       reason = error.message;
     }
     if (signal.aborted) return;

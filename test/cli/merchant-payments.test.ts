@@ -284,6 +284,21 @@ test('events tail connects again after a sandbox was away, also if nothing had b
   await line(new RegExp(id));
 });
 
+test('a command that starts while the sandbox is unavailable tries again', async () => {
+  const local = await startLocalServer();
+  const problem = { code: 'SERVICE_UNAVAILABLE', detail: 'Try again.', requestId: 'req_1' };
+  local.respond = (refused) => {
+    local.respond = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('event: event\ndata: {"id":"e-1"}\n\n');
+    };
+    refused.writeHead(503, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem));
+  };
+  const { line } = start(['events', 'tail'], 'mpk_test_a', Number(new URL(local.url).port));
+  await line(/^Try again\. \(SERVICE_UNAVAILABLE, request req_1\) Reconnecting in \d+ s/);
+  await line(/^\{"id":"e-1"\}$/);
+});
+
 test('a burst is forwarded fifty deliveries at a time, each of them once', async () => {
   const { key, tenant } = await newDeveloper();
   const local = await startLocalServer();

@@ -18,7 +18,7 @@ import { listenOnFreePort } from './listen.ts';
 const ANSWER_MS = 300;
 const CLIENTS = 2;
 
-it('a stream that has not begun when its gateway closes is refused, so that the command tries again', async () => {
+it('a stream that has not begun when its gateway closes is refused', async () => {
   let isOpen = false;
   const transport = createRouterTransport(({ service }) => {
     service(ApiKeyService, {

@@ -24,14 +24,14 @@ const pendingInvitations = () =>
     .select(['i.merchant_id', 'i.id', 'i.email', 'i.role', 'i.created_at', 'i.expires_at'])
     .select('merchant.name as merchant_name');
 
-interface OpenInvitations extends PageRange {
+interface PendingInvitations extends PageRange {
   readonly merchantId: string;
   /** Leaves out those that have expired; when undefined, they are included. */
   readonly now: Date | undefined;
 }
 
-/** A page of a merchant's open invitations in list order. */
-export const selectOpenInvitations = prepareRead<OpenInvitations, InvitationReadRow>((parameters) => {
+/** A page of a merchant's open invitations in list order, or also of expired ones. */
+export const selectPendingInvitations = prepareRead<PendingInvitations, InvitationReadRow>((parameters) => {
   let query = pendingInvitations().where('i.merchant_id', '=', parameters('merchantId'));
   if (parameters.has('now')) query = query.where(isAfter('expires_at', parameters('now')));
   return inOrder(query, invitationOrder, parameters, 'i').compile();

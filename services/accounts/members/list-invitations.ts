@@ -5,7 +5,7 @@ import type {
 import type { Pagination } from '../../platform/reads/pagination.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { invitationMessage } from './invitation.message.ts';
-import { invitationOrder, selectOpenInvitations } from './invitation.queries.ts';
+import { invitationOrder, selectPendingInvitations } from './invitation.queries.ts';
 
 /** Lists a merchant's open invitations, or also expired ones, newest first by (created_at, id): the same in both environments. */
 export async function listInvitations(
@@ -16,9 +16,11 @@ export async function listInvitations(
   const { merchantId } = tenant;
   const { includeExpired } = request;
   const now = includeExpired ? undefined : new Date();
-  const scope = { tenant, list: 'invitations', filters: { includeExpired }, order: invitationOrder };
+  // Tokens of a list without it are also those of releases that do not know it.
+  const filters = { includeExpired: includeExpired || undefined };
+  const scope = { tenant, list: 'invitations', filters, order: invitationOrder };
   const page = await pagination.list(scope, request, (range) =>
-    selectOpenInvitations({ merchantId, now, ...range }),
+    selectPendingInvitations({ merchantId, now, ...range }),
   );
   return {
     $typeName: 'payments.accounts.v1.ListInvitationsResponse',

@@ -15,6 +15,7 @@ import { storedRefundCaseMessage } from '../refund-case.message.ts';
 import { lockDisputedPayment } from '../refund-case-store.ts';
 import { storedDisputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';
+import { requireOpen } from './dispute.ts';
 import { endDispute } from './dispute-outcome.ts';
 import { disputedPaymentOf } from './lost-disputes.ts';
 import { unblockCovered } from './unblock-covered.ts';
@@ -38,6 +39,8 @@ export async function closeDispute(
   const saleAmountMinor = await lostSaleAmount(sales, request, context);
   return writes.run<typeof CloseDisputeResponseSchema>(request, context, async (tx) => {
     const { dispute, payment } = await lockDisputedPayment(tx, request.disputeId);
+    // First: what else the end needs was not read for a closed dispute.
+    requireOpen(dispute);
     const outcome = request.outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
     const end = { outcome, amountMinor: request.amountMinor } as const;
     const disputed = await disputedPaymentOf(tx, payment, { dispute, ...end, saleAmountMinor });
@@ -71,7 +74,7 @@ async function lostSaleAmount(
   if (request.outcome !== DisputeOutcome.LOST || request.amountMinor !== undefined) return null;
   const { merchantId, environment, disputeId: id } = request;
   const dispute = await sales.database.readOne(selectDispute({ ...tenantOf(request), id }));
-  // A repeated call needs nothing of funds.
+  // A closed dispute needs nothing of funds: the call is a repeated one, or refused.
   if (!dispute || dispute.closed_at !== null || dispute.amount_minor !== null) return null;
   const { sale_id, payment_intent_id: paymentIntentId } = dispute;
   const named = sale_id === null ? {} : { saleId: sale_id };

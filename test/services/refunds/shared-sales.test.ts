@@ -132,4 +132,5 @@ it('a dispute that named no sale takes no more than others have not paid of the 
   await expectRefusal(close(), Code.FailedPrecondition, 'SALE_NOT_RECORDED');
   await record(100n);
   expect((await close()).dispute).toMatchObject({ saleId, lostAmountMinor: 60n });
+  await expectRefusal(close(), Code.FailedPrecondition, 'DISPUTE_CLOSED');
 });

@@ -1,9 +1,9 @@
 // @peculiar/x509 needs this polyfill loaded first.
-import { DAY_MS, HOUR_MS } from '../services/platform/durations.ts';
 import 'reflect-metadata';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
+import { DAY_MS, HOUR_MS } from '../services/platform/durations.ts';
 
 /** A certificate, or a certificate authority, and its private key as PEM text. */
 export interface CertificatePair {

@@ -8,8 +8,8 @@ const IN_RECOVERY =
   'restore ("select pg_wal_replay_resume()" if it is paused at its target)';
 
 /**
- * Connects once to the PostgreSQL in DATABASE_URL. Throws StartError DATABASE_UNREACHABLE, without the password, even if the
- * server is in recovery.
+ * Connects once to the PostgreSQL in DATABASE_URL. Throws StartError DATABASE_UNREACHABLE, without the password, if that fails
+ * or the server is in recovery.
  */
 export async function assertDatabaseReachable(url: string): Promise<void> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS });

@@ -241,7 +241,7 @@ async function waitUntilReady(
   }
 }
 
-/** How far the restore from a backup is; "ended" if there was none. */
+/** How far the restore from a backup is: "ended" once it is complete, and if there was none. */
 function recoveryOf(access: Access): Promise<'ended' | 'running' | 'paused'> {
   return withClient(access, async (client) => {
     const { rows } = await client.query(

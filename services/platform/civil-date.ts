@@ -1,4 +1,5 @@
 import { DAY_MS, HOUR_MS } from './durations.ts';
+
 /** A calendar date as YYYY-MM-DD; the strings sort chronologically. */
 export type CivilDate = string;
 

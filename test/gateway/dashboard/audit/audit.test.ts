@@ -12,6 +12,7 @@ import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant
 import { RefundInitiator } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { webhooksFixture } from '../../../services/webhooks/webhooks-fixture.ts';
+import { copyRows } from '../../../support/copy-rows.ts';
 import { newWrite } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { seedMerchant } from '../../seed-merchant.ts';
@@ -119,6 +120,27 @@ test('an action names its API key, however many there have been since', async ()
   await record('payments.apikeys.v1.ApiKeyService.RevokeApiKey', { apiKeyId: apiKey!.id });
   const [row] = rowsOf(await admin.get(`${page.live}/audit`));
   expect(row!.Action).toBe('Ana revoked the API key “till”');
+});
+
+test('an action names the amount of its advance, however many there have been since', async () => {
+  const { merchant, admin, page, record } = await newMerchant();
+  const seed = seedMerchant(fixture.transport, merchant, Environment.LIVE);
+  await seed.sale(90_000n, 6);
+  const { quoteId } = await seed.advance(30_000n);
+  await record('payments.advances.v1.AdvanceService.RequestAdvance', { quoteId });
+  await copyRows(fixture.harness, 'advances.quote', ['id', quoteId], 50);
+  await sqlOf(
+    fixture.harness,
+    `with copies as materialized (
+       select jsonb_populate_record(request, jsonb_build_object(
+                'id', gen_random_uuid(), 'quote_id', quote.id, 'requested_at', now())) as copy
+         from advances.request join advances.quote using (merchant_id)
+        where request.merchant_id = $1 and quote.id <> request.quote_id)
+     insert into advances.request select (copy).* from copies`,
+    [merchant],
+  );
+  const [row] = rowsOf(await admin.get(`${page.live}/audit`));
+  expect(row!.Action).toMatch(/^Ana requested an advance of R\$/);
 });
 
 test('changes of the team name the person, even after their removal', async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { endDeliveries } from '../../../../services/webhooks/deliveries/end-deliveries.sql.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
 import { sqlOf } from '../../../support/sql.ts';
@@ -64,5 +65,56 @@ it('searches ten thousand deliveries a page when filters have no index together'
     { status, eventType: 'sought' },
   ]) {
     expect(await list(filters)).toMatchObject({ deliveries: sought, nextPageToken: '' });
+  }
+});
+
+it('finds every delivery once by filters without an index together, also while deliveries end between its pages', async () => {
+  const tenant = newTenant();
+  const subscriptionId = randomUUID();
+  await sqlOf(harness(), `select webhooks.ensure_partitions('live', now() - interval '1 hour', now())`);
+  await sqlOf(
+    harness(),
+    `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
+       object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
+     select $1, 'live', uuidv7(n * interval '-1 second'), goal, webhooks.lane_of(goal), gen_random_uuid(),
+       case n % 25 when 0 then 'sought' else 'other' end, 'object', n, 'request', false,
+       case n % 7 when 1 then 'HELD' else 'PENDING' end, 0, now()
+       from generate_series(1, 3_599) n cross join lateral (
+         select case n % 4 when 1 then gen_random_uuid() else $2::uuid end as goal) goals`,
+    [tenant.merchantId, subscriptionId],
+  );
+  const which = `using (select id from webhooks.open_delivery where merchant_id = $1 order by random() limit $2) picked
+    where d.id = picked.id`;
+  const ending = `with ${endDeliveries(which, { status: `'SUCCEEDED'`, endedAt: 'now()' })} select from ended`;
+  const end = (count: number) => sqlOf(harness(), ending, [tenant.merchantId, count]);
+  const { deliveries } = webhooksFixture(harness(), harness().transports.inProcess);
+  const found = async (filters: object, pageSize: number, afterPage?: () => Promise<unknown>) => {
+    const ids: string[] = [];
+    let pageToken = '';
+    do {
+      const page = await deliveries.listDeliveries({ ...tenant, ...filters, pageSize, pageToken });
+      ids.push(...page.deliveries.map(({ id }) => id));
+      pageToken = page.nextPageToken;
+      await afterPage?.();
+    } while (pageToken !== '');
+    return ids;
+  };
+  const matching = async (condition: string) => {
+    const ids = `select id from webhooks.delivery where merchant_id = $1 and event_type = 'sought' and ${condition} order by id desc`;
+    const rows = await sqlOf<{ id: string }>(harness(), ids, [tenant.merchantId]);
+    return rows.map(({ id }) => id);
+  };
+  const eventType = 'sought';
+  const goes = `subscription_id = '${subscriptionId}'`;
+  // A page of several steps, each of which ends with a delivery that matches.
+  const pending = { eventType, status: DeliveryStatus.PENDING };
+  expect(await found(pending, 100)).toEqual(await matching(`status = 'PENDING'`));
+  await end(1_800);
+  const endSome = () => end(50);
+  expect(await found({ eventType }, 10, endSome)).toEqual(await matching('true'));
+  expect(await found({ eventType, subscriptionId }, 10, endSome)).toEqual(await matching(goes));
+  for (const status of ['PENDING', 'HELD', 'SUCCEEDED'] as const) {
+    const filters = { eventType, subscriptionId, status: DeliveryStatus[status] };
+    expect(await found(filters, 10)).toEqual(await matching(`${goes} and status = '${status}'`));
   }
 });

@@ -12,6 +12,8 @@ import { type Endpoints, readEndpoints } from '../webhooks/subscriptions/subscri
 
 /** The largest page of advance requests. */
 const MAX_ADVANCES = 50;
+/** Bounds the reads of a page that is rendered again and again; actions on older keys are described without a name. */
+const MAX_KEYS = 1_000;
 
 /** The names of the records to which a page of entries refers by id, without those not found. */
 export interface AuditFacts {
@@ -81,7 +83,7 @@ async function keysOf(view: View, ids: readonly string[]): Promise<ReadonlyMap<s
   if (ids.length === 0) return names;
   for await (const { apiKeys } of pagesOf((page) => view.clients.apiKeys.listApiKeys(page))) {
     for (const { id, name } of apiKeys) names.set(id, name);
-    if (ids.every((id) => names.has(id))) break;
+    if (names.size >= MAX_KEYS || ids.every((id) => names.has(id))) break;
   }
   return names;
 }

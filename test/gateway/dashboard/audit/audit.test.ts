@@ -109,7 +109,7 @@ test('changes of endpoints are shown with their URL, even after they are deleted
   ]);
 });
 
-test('an action names its API key, however many there have been since', async () => {
+test('an action names its API key, even if a hundred are newer', async () => {
   const { merchant, admin, page, record } = await newMerchant();
   const tenant = { merchantId: merchant, environment: Environment.LIVE };
   const keys = createClient(ApiKeyService, fixture.transport);
@@ -122,7 +122,7 @@ test('an action names its API key, however many there have been since', async ()
   expect(row!.Action).toBe('Ana revoked the API key “till”');
 });
 
-test('an action names the amount of its advance, however many there have been since', async () => {
+test('an action names the amount of its advance, even if fifty are newer', async () => {
   const { merchant, admin, page, record } = await newMerchant();
   const seed = seedMerchant(fixture.transport, merchant, Environment.LIVE);
   await seed.sale(90_000n, 6);

@@ -29,11 +29,18 @@ select :merchantId, :environment, :id, :kind, :workflowId, :workflowType, :signa
   from (values (true)) as command
   ${starterOf(':causingWorkflowId', ':merchantId', ':environment')}`;
 
+interface RemovedStart {
+  readonly created_ms: number;
+  /** As PostgreSQL writes it. */
+  readonly due_at: string;
+  readonly starts: number;
+}
+
 /** A canceled workflow must not be started again. */
 const REMOVE_START = `
 delete from platform.outbox_command
  where workflow_id = :workflowId and kind = 'START' and merchant_id = :merchantId and environment = :environment
-returning due_at`;
+returning (extract(epoch from uuid_extract_timestamp(id)) * 1000)::float8 as created_ms, due_at::text, starts`;
 
 /** The request that causes a command, and who makes it. */
 interface CommandCause {
@@ -43,7 +50,8 @@ interface CommandCause {
 
 /**
  * Adds a workflow command to the outbox in the caller's transaction. A CANCEL also removes the workflow's START. A START that
- * replaces an earlier one keeps its turn, so that it does not wait forever behind other commands.
+ * replaces an earlier one keeps its turn, so that it does not wait forever behind other commands. If that one has not been
+ * sent yet, it also keeps the time in its id, so that the alert on commands that wait sees it.
  */
 export async function insertCommand(
   em: EntityManager,
@@ -53,12 +61,13 @@ export async function insertCommand(
 ): Promise<void> {
   const { kind, workflowId } = command;
   const removesStart = kind === 'CANCEL' || (kind === 'START' && command.replacesEarlier);
-  const removed = removesStart
-    ? await executeNamed<{ due_at: Date }>(em, REMOVE_START, { ...tenant, workflowId })
+  const [removed] = removesStart
+    ? await executeNamed<RemovedStart>(em, REMOVE_START, { ...tenant, workflowId })
     : [];
+  const replaced = kind === 'START' ? removed : undefined;
   await executeNamed(em, INSERT_ONE_COMMAND, {
     ...tenant,
-    id: uuidv7(),
+    id: replaced?.starts === 0 ? uuidv7({ msecs: replaced.created_ms }) : uuidv7(),
     kind,
     workflowId,
     workflowType: kind === 'START' ? command.workflowType : null,
@@ -68,7 +77,7 @@ export async function insertCommand(
     caller: origin.caller ?? null,
     accountId: origin.accountId ?? null,
     causingWorkflowId: origin.workflowId ?? null,
-    dueAt: kind === 'START' ? (removed[0]?.due_at ?? null) : null,
+    dueAt: replaced?.due_at ?? null,
   });
 }
 

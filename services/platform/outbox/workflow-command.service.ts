@@ -83,16 +83,19 @@ select id, merchant_id, environment, kind, workflow_id, workflow_type, signal_na
 
 /**
  * Deletes commands that have been executed, except each START: its workflow ends it. Until then it is sent again after a
- * minute, doubling each time up to an hour.
+ * minute, doubling each time up to an hour. Leaves out a START that another transaction has locked to remove or replace it:
+ * the process of that transaction may be paused, which would delay the commands of all others.
  */
 const CONFIRM: Statement = {
   name: 'confirm_commands',
   text: `
-with started as (
-  update platform.outbox_command
-     set starts = starts + 1,
-         due_at = now() + least(interval '1 minute' * 2 ^ least(starts, 6), interval '1 hour')
-   where id = any (:ids::uuid[]) and kind = 'START'
+with unlocked as (
+  select id from platform.outbox_command where id = any (:ids::uuid[]) and kind = 'START' for update skip locked
+), started as (
+  update platform.outbox_command c
+     set starts = c.starts + 1,
+         due_at = now() + least(interval '1 minute' * 2 ^ least(c.starts, 6), interval '1 hour')
+    from unlocked where c.id = unlocked.id
 )
 delete from platform.outbox_command where id = any (:ids::uuid[]) and kind <> 'START'`,
 };

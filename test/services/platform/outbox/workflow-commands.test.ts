@@ -5,7 +5,7 @@ import {
   WorkflowCommandService,
 } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { emptyDatabase, startHarness } from '../../../support/harness.ts';
-import { sqlOf } from '../../../support/sql.ts';
+import { openSession, sqlOf } from '../../../support/sql.ts';
 import { refundsOf } from '../../refunds/refund-case-fixture.ts';
 
 const harness = await startHarness();
@@ -50,6 +50,19 @@ it('START commands are sent again after a minute, then after longer and longer, 
   await commands().endStarts({ commandIds });
   await wait('2 hours');
   expect(await claim()).toEqual([]);
+});
+
+it('commands are confirmed without waiting for a START that another transaction removes, which is sent again if that fails', async () => {
+  await review();
+  await review();
+  const commandIds = (await claim()).map(({ id }) => id);
+  await using other = await openSession(harness.databaseUrl);
+  await other.query('begin');
+  await other.query('delete from platform.outbox_command where id = $1', [commandIds[0]]);
+  await commands().confirmCommands({ commandIds }, { timeoutMs: 4_000 });
+  await other.query('rollback');
+  await wait('31 s');
+  expect((await claim()).map(({ id }) => id)).toEqual([commandIds[0]]);
 });
 
 it('START commands are all sent again within half a minute when Temporal has lost its state', async () => {

@@ -42,7 +42,7 @@ export interface Search<Row, Source> {
   readonly sources: readonly Source[];
   /** The matching rows of a source in a range. */
   select(source: Source, range: SearchRange): PreparedRead<Row>;
-  /** The row of a source, matching or not, that `skipped` rows of the range precede. */
+  /** The row until which a step reads at most `skipped` rows, or a few times as many, that do not match. */
   selectEnd(source: Source, range: PageRange & { readonly skipped: number }): PreparedRead<Partial<Row>>;
 }
 
@@ -86,7 +86,7 @@ export class Pagination {
   }
 
   /**
-   * Reads a page of a search, from at most 10,000 rows of an index: it may have fewer rows than asked for, or none, although
+   * Reads a page of a search, from some 10,000 rows of an index: it may have fewer rows than asked for, or none, although
    * there is a next page. Throws like `page`.
    */
   async search<Row, Source>(

@@ -11,6 +11,7 @@ import {
   deliveries,
   deliveryOrder,
   inPeriod,
+  selectDeliveries,
   withStatus,
 } from './delivery.queries.ts';
 import type { DeliveryStatusName } from './delivery.ts';
@@ -20,13 +21,14 @@ const ENDED: readonly DeliveryStatusName[] = ['SUCCEEDED', 'EXHAUSTED', 'CANCELE
 /** Most deliveries have one of these, so neither has an index. */
 const COMMON: readonly DeliveryStatusName[] = ['PENDING', 'SUCCEEDED'];
 
-type Source = 'subscriptionId' | 'resendId' | 'eventType' | 'status' | 'newest';
+/** An index by a filter, or all open deliveries, or all with other statuses than the one asked for. */
+type Source = 'subscriptionId' | 'resendId' | 'eventType' | 'status' | 'open' | 'otherStatuses';
 type Range = Tenant & DeliveryFilters & SearchRange;
 type End = Tenant & DeliveryFilters & PageRange & { readonly skipped: number };
 
 /**
  * The search for deliveries by a status and filters, unless one index has exactly those that match, or they are of a few
- * events. Only ended deliveries have an index by event type: among open ones, a type is searched for.
+ * events. Only ended deliveries have an index by event type.
  */
 export function deliverySearch(
   tenant: Tenant,
@@ -35,13 +37,22 @@ export function deliverySearch(
 ): Search<DeliveryReadRow, Source> | undefined {
   if (filters.eventId ?? filters.requestId ?? filters.objectId) return undefined;
   const given = (['subscriptionId', 'resendId', 'eventType'] as const).filter((name) => filters[name]);
-  const sources: Source[] = status && !COMMON.includes(status) ? [...given, 'status'] : given;
-  const count = given.length + (status ? 1 : 0);
-  if (count === 0 || (count === 1 && sources.length === 1 && !filters.eventType)) return undefined;
+  const isCommon = status !== undefined && COMMON.includes(status);
+  const selectEnd = (source: Source, range: Omit<End, keyof (Tenant & DeliveryFilters)>) =>
+    statementsOf(source, status).end({ ...tenant, ...filters, ...range });
+  if (given.length + (status ? 1 : 0) > 1) {
+    return {
+      sources: status && !isCommon ? [...given, 'status'] : given,
+      select: (source, range) => statementsOf(source, status).page({ ...tenant, ...filters, ...range }),
+      selectEnd,
+    };
+  }
+  if (!isCommon && !filters.eventType) return undefined;
   return {
-    sources: sources.length > 0 ? sources : ['newest'],
-    select: (source, range) => statementsOf(source, status).page({ ...tenant, ...filters, ...range }),
-    selectEnd: (source, range) => statementsOf(source, status).end({ ...tenant, ...filters, ...range }),
+    sources: [isCommon ? 'otherStatuses' : 'open'],
+    select: (_source, { until, untilTie: _, ...range }) =>
+      selectDeliveries(status, { ...tenant, ...filters, ...range, fromId: until ?? filters.fromId }),
+    selectEnd,
   };
 }
 
@@ -64,7 +75,7 @@ function statementsOf(source: Source, status: DeliveryStatusName | undefined): S
 
 const preparePage = (source: Source, status: DeliveryStatusName | undefined) =>
   prepareRead<Range, DeliveryReadRow>((parameters) => {
-    const read = inSearch(ofSource(source, status, parameters), deliveryOrder, parameters);
+    const read = inSearch(bySource(source, status, parameters), deliveryOrder, parameters);
     let page = db
       .selectFrom(read.as('delivery'))
       .selectAll()
@@ -80,16 +91,38 @@ const preparePage = (source: Source, status: DeliveryStatusName | undefined) =>
 
 const prepareEnd = (source: Source, status: DeliveryStatusName | undefined) =>
   prepareRead<End, Pick<DeliveryReadRow, 'id'>>((parameters) => {
-    const endOf = (read: Deliveries) =>
-      inOrder(read, deliveryOrder, parameters).clearSelect().select('id').offset(parameters('skipped'));
-    if (source !== 'eventType') return endOf(ofSource(source, status, parameters)).compile();
-    const ended = ofSource(source, status, parameters).where('status', 'in', literals(ENDED));
-    const open = ofSource('newest', status, parameters).where('status', 'in', literals(OPEN));
-    const ends = sql<{ id: string }>`((${endOf(ended)}) union all (${endOf(open)}))`;
-    return db.selectFrom(ends.as('ends')).select('id').orderBy('id', 'desc').limit(1).compile();
+    const ends = partsOf(source, status, parameters).map((part) => {
+      const end = inOrder(part, deliveryOrder, parameters).clearSelect().select('id');
+      return sql`(${end.offset(parameters('skipped'))})`;
+    });
+    return db
+      .selectFrom(sql<{ id: string }>`(${sql.join(ends, sql` union all `)})`.as('ends'))
+      .select('id')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .compile();
   });
 
-function ofSource(
+/** What a search reads of a source, in parts that each have an index. */
+function partsOf(
+  source: Source,
+  status: DeliveryStatusName | undefined,
+  parameters: ReadParameters<Tenant & DeliveryFilters>,
+): Deliveries[] {
+  const all = inPeriod(deliveries(parameters), parameters);
+  const open = all.where('status', 'in', literals(OPEN));
+  if (source === 'open') return [open];
+  if (source === 'otherStatuses') {
+    const others = groupOf(status!).filter((other) => other !== status);
+    return others.map((other) => withStatus(all, other));
+  }
+  const read = bySource(source, status, parameters);
+  if (source !== 'eventType') return [read];
+  const ended = read.where('status', 'in', literals(ENDED));
+  return status ? [groupOf(status) === OPEN ? open : ended] : [ended, open];
+}
+
+function bySource(
   source: Source,
   status: DeliveryStatusName | undefined,
   parameters: ReadParameters<Tenant & DeliveryFilters>,
@@ -97,11 +130,13 @@ function ofSource(
   let query = inPeriod(deliveries(parameters), parameters);
   if (source === 'status') return withStatus(query, status);
   // The planner skips the table whose check does not allow them.
-  if (status) query = query.where('status', 'in', literals(OPEN.includes(status) ? OPEN : ENDED));
+  if (status) query = query.where('status', 'in', literals(groupOf(status)));
   if (source === 'subscriptionId') return query.where('subscription_id', '=', parameters('subscriptionId'));
   if (source === 'eventType') return query.where('event_type', '=', parameters('eventType'));
   if (source === 'resendId') return query.where('resend_id', '=', parameters('resendId'));
   return query;
 }
+
+const groupOf = (status: DeliveryStatusName) => (OPEN.includes(status) ? OPEN : ENDED);
 
 const literals = (statuses: readonly DeliveryStatusName[]) => statuses.map((status) => sql.lit(status));

@@ -58,6 +58,12 @@ it('searches ten thousand deliveries a page when filters have no index together'
     const second = await list({ ...filters, pageToken: first.nextPageToken });
     expect(second).toMatchObject({ deliveries: sought, nextPageToken: '' });
   }
+  const pending = await list({ status: DeliveryStatus.PENDING });
+  expect(pending.deliveries).toEqual([]);
+  expect(await list({ status: DeliveryStatus.PENDING, pageToken: pending.nextPageToken })).toMatchObject({
+    deliveries: [],
+    nextPageToken: '',
+  });
   // Few deliveries have this status, whose index is searched.
   const status = DeliveryStatus.BLOCKED;
   for (const filters of [

@@ -4306,7 +4306,7 @@ export declare const EventService: GenService<{
 export declare const DeliveryService: GenService<{
   /**
    * Lists the deliveries of a merchant or of one subscription, newest first by (created_at, id).
-   * A page searches at most 10,000 deliveries where the filters share no index, so it may have fewer than page_size, or none,
+   * A page searches some 10,000 deliveries where the filters share no index, so it may have fewer than page_size, or none,
    * although a next page follows.
    * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) if the token belongs to another merchant, environment or filter.
    *

@@ -48,11 +48,10 @@ export async function readAuditFacts(
   members: readonly Member[],
 ): Promise<AuditFacts> {
   const ids = (name: string) => [...new Set(entries.flatMap((entry) => idOf(entry, name) ?? []))];
-  const subscriptionIds = ids('subscriptionId');
   const [refundCases, disputes, endpoints, keys, advances, people] = await Promise.all([
     refundCasesOf(view, ids('refundCaseId')),
     findDisputes(view, ids('disputeId')),
-    subscriptionIds.length > 0 ? readEndpoints(view, subscriptionIds) : new Map(),
+    readEndpoints(view, ids('subscriptionId')),
     keysOf(view, ids('apiKeyId')),
     advancesOf(view, entries),
     peopleOf(view, ids('accountId'), members),

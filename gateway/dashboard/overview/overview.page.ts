@@ -31,7 +31,7 @@ export function overviewPage(pages: Pages): void {
 async function renderOverview(view: View): Promise<Page> {
   const t = textsFor(view, overviewTexts);
   const seesWebhooks = canSee(view, 'webhooks');
-  const reading = seesWebhooks ? readSubscriptions(view) : Promise.resolve([]);
+  const reading = seesWebhooks ? readSubscriptions(view, { withHealth: true }) : Promise.resolve([]);
   const [subscriptions, webhooks, refunds, blocked, disputes, balance, releases, months, states, hours] =
     await Promise.all([
       // The card reports the failure.

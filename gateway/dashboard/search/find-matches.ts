@@ -132,7 +132,7 @@ function distinct<T extends { readonly id: string }>(records: readonly T[]): T[]
 async function endpointsWith(view: View, text: string): Promise<readonly WebhookSubscription[]> {
   if (!canSee(view, 'webhooks')) return [];
   const wanted = text.toLowerCase();
-  const endpoints = await readSubscriptions(view);
+  const endpoints = await readSubscriptions(view, { withHealth: false });
   return endpoints.filter(({ url }) => url.toLowerCase().includes(wanted));
 }
 

@@ -26,7 +26,7 @@ export function subscriptionListPage(pages: Pages): void {
     const bounds = { pageSize: PAGE_SIZE, pageToken: query.page ?? '', withHealth: true };
     const [list, all] = await Promise.all([
       view.clients.webhookSubscriptions.listWebhookSubscriptions(bounds),
-      readSubscriptions(view),
+      readSubscriptions(view, { withHealth: true }),
     ]);
     return withTroubleBanner(view, listPage(view, list), all);
   });

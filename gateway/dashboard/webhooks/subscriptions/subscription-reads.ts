@@ -13,37 +13,53 @@ export type Endpoints = ReadonlyMap<string, Pick<WebhookSubscription, 'url' | 'p
 const MAX_SUBSCRIPTIONS = 500;
 
 /**
- * Reads a subscription of the merchant with its health, even if it was deleted.
+ * Reads a subscription of the merchant, even if it was deleted.
+ * @param withHealth whether the services also read how recent attempts ended
  * @throws ConnectError NOT_FOUND, also for another merchant's subscription
  */
 export async function readSubscription(
   { clients }: View,
   subscriptionId: string,
+  { withHealth = false } = {},
 ): Promise<WebhookSubscription> {
-  const request = { subscriptionId, withHealth: true };
+  const request = { subscriptionId, withHealth };
   const response = await clients.webhookSubscriptions.getWebhookSubscription(request);
   return response.subscription!;
 }
 
-/** Reads the merchant's subscriptions with their health: the newest 500. */
-export async function readSubscriptions({ clients }: View): Promise<readonly WebhookSubscription[]> {
+interface SubscriptionsToRead {
+  /** Whether the services also read how recent attempts ended. */
+  readonly withHealth: boolean;
+  /** Reads only as many, newest first, as it takes to find these. Default: as many as there may be. */
+  readonly ids?: ReadonlySet<string>;
+}
+
+/** Reads the merchant's subscriptions: the newest 500. */
+export async function readSubscriptions(
+  { clients }: View,
+  { withHealth, ids }: SubscriptionsToRead,
+): Promise<readonly WebhookSubscription[]> {
   const read: WebhookSubscription[] = [];
+  const missing = ids && new Set(ids);
   const list = clients.webhookSubscriptions.listWebhookSubscriptions;
-  for await (const { subscriptions } of pagesOf((page) => list({ ...page, withHealth: true }))) {
+  for await (const { subscriptions } of pagesOf((page) => list({ ...page, withHealth }))) {
     read.push(...subscriptions);
-    if (read.length >= MAX_SUBSCRIPTIONS) break;
+    for (const { id } of subscriptions) missing?.delete(id);
+    if (read.length >= MAX_SUBSCRIPTIONS || missing?.size === 0) break;
   }
   return read;
 }
 
 /**
- * The merchant's subscriptions, by id.
- * @param ids the ids that a page names. Includes deleted ones among them, but not those of listeners.
+ * The subscriptions that a page names, by id. Includes deleted ones, but not those of listeners.
+ * @param ids may repeat an id
  */
 export async function readEndpoints(view: View, ids: readonly string[]): Promise<Endpoints> {
-  const listed = await readSubscriptions(view);
+  const named = new Set(ids);
+  // A single one needs no list.
+  const listed = named.size > 1 ? await readSubscriptions(view, { withHealth: false, ids: named }) : [];
   const known = new Set(listed.map(({ id }) => id));
-  const unlisted = [...new Set(ids)].filter((id) => !known.has(id));
+  const unlisted = [...named].filter((id) => !known.has(id));
   const read = await Promise.all(unlisted.map((id) => findSubscription(view, id)));
   const found = read.filter((subscription) => subscription !== undefined);
   return new Map([...listed, ...found].map((subscription) => [subscription.id, subscription]));

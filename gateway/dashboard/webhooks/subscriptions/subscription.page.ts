@@ -47,12 +47,12 @@ export function subscriptionPage(pages: Pages, config: DashboardConfig): void {
     async (view, { params, query }) => {
       const subscriptionId = params.subscriptionId!;
       const { test, missed: range } = query;
-      const subscription = await readSubscription(view, subscriptionId);
+      const subscription = await readSubscription(view, subscriptionId, { withHealth: true });
       const [secrets, recent, outcome, all] = await Promise.all([
         subscription.deletedAt ? [] : readSecrets(view, subscriptionId),
         recentDeliveries(view, subscription),
         test === undefined ? undefined : testOutcome(view, subscriptionId, test),
-        readSubscriptions(view),
+        readSubscriptions(view, { withHealth: true }),
       ]);
       const [from, to] = [timeOf(query.missed_from ?? ''), timeOf(query.missed_to ?? '')];
       const missed = range && from && to ? { range, from, to } : undefined;

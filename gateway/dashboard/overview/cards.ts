@@ -120,13 +120,13 @@ ${details([
 }
 
 /** The next release dates, of this month and the next. */
-export function releasesCard(view: View): Promise<Html> {
+export function releasesCard(view: View, calendars: ReleaseCalendars): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   const today = civilDateAt(new Date());
   return card(view, {
     name: 'releases',
     title: t.releases,
-    call: calendars(view, LISTED_MONTHS),
+    call: Promise.all(calendars.slice(0, LISTED_MONTHS)),
     render: (months) => {
       const next = months
         .flatMap(({ days }) => days)
@@ -144,12 +144,12 @@ export function releasesCard(view: View): Promise<Html> {
 }
 
 /** The amounts to be released in each of the coming months. */
-export function releaseChartCard(view: View): Promise<Html> {
+export function releaseChartCard(view: View, calendars: ReleaseCalendars): Promise<Html> {
   const t = textsFor(view, overviewTexts);
   return card(view, {
     name: 'release-months',
     title: t.releasesByMonth,
-    call: calendars(view, CHART_MONTHS),
+    call: Promise.all(calendars),
     render: (months) => {
       const bars = months.map(({ month, days }) => {
         const size = days.reduce((sum, { scheduledAmountMinor }) => sum + scheduledAmountMinor, 0n);
@@ -187,10 +187,10 @@ export function refundChartCard(view: View): Promise<Html> {
   });
 }
 
-/** The release calendars of this month and those after it. */
-const calendars = (view: View, count: number) =>
-  Promise.all(
-    monthsFrom(monthOf(civilDateAt(new Date())), count).map((month) =>
-      view.clients.funds.getReleaseCalendar({ month }),
-    ),
+/** The release calendars of the chart's months, this one first: two cards show them. */
+export const releaseCalendars = (view: View) =>
+  monthsFrom(monthOf(civilDateAt(new Date())), CHART_MONTHS).map((month) =>
+    view.clients.funds.getReleaseCalendar({ month }),
   );
+
+type ReleaseCalendars = ReturnType<typeof releaseCalendars>;

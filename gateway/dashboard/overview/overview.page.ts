@@ -13,6 +13,7 @@ import {
   disputesCard,
   refundChartCard,
   refundsCard,
+  releaseCalendars,
   releaseChartCard,
   releasesCard,
 } from './cards.ts';
@@ -32,6 +33,7 @@ async function renderOverview(view: View): Promise<Page> {
   const t = textsFor(view, overviewTexts);
   const seesWebhooks = canSee(view, 'webhooks');
   const reading = seesWebhooks ? readSubscriptions(view, { withHealth: true }) : Promise.resolve([]);
+  const calendars = releaseCalendars(view);
   const [subscriptions, webhooks, refunds, blocked, disputes, balance, releases, months, states, hours] =
     await Promise.all([
       // The card reports the failure.
@@ -41,8 +43,8 @@ async function renderOverview(view: View): Promise<Page> {
       blockedRefundsCard(view),
       disputesCard(view),
       balanceCard(view),
-      releasesCard(view),
-      releaseChartCard(view),
+      releasesCard(view, calendars),
+      releaseChartCard(view, calendars),
       refundChartCard(view),
       seesWebhooks ? deliveriesChartCard(view) : nothing,
     ]);

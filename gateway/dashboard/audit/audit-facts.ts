@@ -3,7 +3,7 @@ import { validate as isUuid } from 'uuid';
 import type { AuditEntry, Member } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { RefundCase } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { type CivilDate, civilDateAt } from '../../../services/platform/civil-date.ts';
-import { allItems, pagesOf } from '../../../services/platform/rpc/pages-of.ts';
+import { pagesOf } from '../../../services/platform/rpc/pages-of.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
 import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
@@ -87,26 +87,23 @@ async function keysOf(view: View, ids: readonly string[]): Promise<ReadonlyMap<s
   return names;
 }
 
-/** Reads the requests of the days on which the entries requested an advance. */
+/** Reads the requests of the days on which the entries requested an advance, of each only as many as it takes. */
 async function advancesOf(view: View, entries: readonly AuditEntry[]): Promise<ReadonlyMap<string, bigint>> {
   const requesting = entries.filter((entry) => idOf(entry, 'quoteId') !== undefined);
-  const days = new Set(requesting.map(({ occurredAt }) => civilDateAt(timestampDate(occurredAt!))));
-  const ofDays = await Promise.all([...days].map((day) => advancesOfDay(view, day)));
-  const requests = ofDays.flat();
-  return new Map(requests.map(({ quoteId, amountMinor }) => [quoteId, amountMinor]));
+  const dayOf = ({ occurredAt }: AuditEntry) => civilDateAt(timestampDate(occurredAt!));
+  const amounts = new Map<string, bigint>();
+  const readDay = async ([day, ofDay]: readonly [CivilDate, readonly AuditEntry[]]) => {
+    const quoteIds = ofDay.flatMap((entry) => idOf(entry, 'quoteId') ?? []);
+    const list = view.clients.advances.listAdvanceRequests;
+    const range = { pageSize: MAX_ADVANCES, fromDate: day, toDate: day };
+    for await (const { advanceRequests } of pagesOf((page) => list({ ...page, ...range }))) {
+      for (const { quoteId, amountMinor } of advanceRequests) amounts.set(quoteId, amountMinor);
+      if (quoteIds.every((id) => amounts.has(id))) break;
+    }
+  };
+  await Promise.all([...Map.groupBy(requesting, dayOf)].map(readDay));
+  return amounts;
 }
-
-const advancesOfDay = (view: View, day: CivilDate) =>
-  allItems(
-    (page) =>
-      view.clients.advances.listAdvanceRequests({
-        ...page,
-        pageSize: MAX_ADVANCES,
-        fromDate: day,
-        toDate: day,
-      }),
-    ({ advanceRequests }) => advanceRequests,
-  );
 
 /** Former members have entries of their own, at the latest since they accepted their invitation. */
 async function peopleOf(

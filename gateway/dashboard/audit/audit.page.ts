@@ -24,9 +24,11 @@ export function auditPage(pages: Pages): void {
   const options = { path: '/audit', role: Role.ADMIN, section: 'audit', query } as const;
   pages.page(options, async (view, { query: { page: pageToken = '', person: accountId = '' } }) => {
     const t = textsFor(view, auditTexts);
-    const members = await allItems(view.clients.accounts.listMembers, (page) => page.members);
     const request = { pageSize: PAGE_SIZE, pageToken, peopleOnly: true, ...(accountId && { accountId }) };
-    const list = await view.clients.accounts.listAuditEntries(request);
+    const [members, list] = await Promise.all([
+      allItems(view.clients.accounts.listMembers, (page) => page.members),
+      view.clients.accounts.listAuditEntries(request),
+    ]);
     const facts = await readAuditFacts(view, list.entries, members);
     const entries = html`${entryTable(view, list.entries, facts)}
 ${pager(view, list.nextPageToken)}`;

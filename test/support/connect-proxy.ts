@@ -1,6 +1,7 @@
 import { createServer as createHttpServer, type IncomingHttpHeaders } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { CertificatePair } from '../../local/certificates.ts';
 import { type Listening, listen } from './tls-receiver.ts';
 
@@ -8,6 +9,8 @@ export interface ConnectProxy extends Listening {
   /** What CONNECT asked for, as `93.184.215.14:443`. */
   readonly targets: string[];
   readonly headers: IncomingHttpHeaders[];
+  /** The names that TLS connections asked for; false for none. */
+  readonly serverNames: (string | false | null)[];
 }
 
 export interface ConnectProxyOptions {
@@ -27,6 +30,8 @@ export async function startConnectProxy(options: ConnectProxyOptions): Promise<C
   const server = options.certificate
     ? createHttpsServer({ cert: options.certificate.certificatePem, key: options.certificate.privateKeyPem })
     : createHttpServer();
+  const serverNames: (string | false | null)[] = [];
+  server.on('secureConnection', ({ servername }: TLSSocket) => serverNames.push(servername));
   server.on('connect', (request, socket: Socket) => {
     targets.push(request.url ?? '');
     headers.push(request.headers);
@@ -43,5 +48,5 @@ export async function startConnectProxy(options: ConnectProxyOptions): Promise<C
     upstream.on('error', () => socket.destroy());
     socket.on('close', () => upstream.destroy());
   });
-  return Object.assign(await listen(server, '127.0.0.1'), { targets, headers });
+  return Object.assign(await listen(server, '127.0.0.1'), { targets, headers, serverNames });
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import https from 'node:https';
-import { isIPv6, type Socket } from 'node:net';
+import { isIP, isIPv6, type Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
 import { EgressError } from './egress-error.ts';
 
@@ -24,13 +24,18 @@ export async function openTunnel(
   signal: AbortSignal,
 ): Promise<Socket> {
   const authority = `${isIPv6(address) ? `[${address}]` : address}:${port}`;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
   const request = (url.protocol === 'https:' ? https : http).request({
     method: 'CONNECT',
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host,
     port: url.port === '' ? undefined : Number(url.port),
     path: authority,
     headers: { host: authority, ...credentials(url) },
     secureContext,
+    // Node would take the name from the header `host`, which names the endpoint. An address is no server name.
+    servername: isIP(host) ? '' : host,
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
+    rejectUnauthorized: true,
     agent: false,
     signal,
   } as https.RequestOptions);

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { issueCertificate } from '../../../../local/certificates.ts';
 import { startConnectProxy } from '../../../support/connect-proxy.ts';
 import { createLoopbackGuard, post } from '../../../support/loopback-guard.ts';
@@ -57,6 +57,19 @@ describe('the egress proxy', () => {
     expect(await post(guard, 'https://hooks.example.com/')).toBe(204);
     expect(proxy.headers[0]?.['proxy-authorization']).toBe(`Basic ${btoa('payments:p@ss')}`);
     expect(receiver.requests[0]?.headers).not.toHaveProperty('proxy-authorization');
+    // By which a proxy may choose its certificate.
+    expect(proxy.serverNames).toEqual(['localhost']);
+  });
+
+  it('has to prove its name, whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const certificate = await issueCertificate(testAuthority, { names: ['other.example'] });
+    await using proxy = await startConnectProxy({ certificate });
+    const proxyUrl = `https://payments:p%40ss@localhost:${proxy.port}`;
+    await using guard = createLoopbackGuard({ ...LIVE, proxyUrl }, asPublic);
+    await expect(post(guard, 'https://hooks.example.com/')).rejects.toMatchObject({ kind: 'PROXY' });
+    expect(proxy.headers).toEqual([]);
   });
 
   it.each([

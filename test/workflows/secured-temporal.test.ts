@@ -108,13 +108,20 @@ it('a worker with a client certificate runs workflows, adopts replaced certifica
   expect(performance.now() - stoppingAt).toBeLessThan(STOPPED_WITHIN_MS);
 });
 
-it('a worker without a client certificate does not become ready, and its log names the cause', async () => {
-  const { TEMPORAL_TLS_SERVER_CA_CERT_PATH } = certificates.settings;
-  const worker = await startWorker({ TEMPORAL_TLS_SERVER_CA_CERT_PATH });
-  await vi.waitFor(() => expect(worker.logged()).toContain('Temporal is unavailable'), SOON);
-  expect(worker.logged()).toMatch(/no TLS connection to Temporal: .*certificate required/);
-  await worker.becomes(503);
-});
+it.each([
+  'TEMPORAL_TLS_SERVER_CA_CERT_PATH',
+  // The authorities of the system.
+  'SSL_CERT_FILE',
+])(
+  'a worker without a client certificate that trusts %s does not become ready, and its log names the cause',
+  async (authorities) => {
+    const { TEMPORAL_TLS_SERVER_CA_CERT_PATH: path } = certificates.settings;
+    const worker = await startWorker({ TEMPORAL_TLS: 'true', [authorities]: path });
+    await vi.waitFor(() => expect(worker.logged()).toContain('Temporal is unavailable'), SOON);
+    expect(worker.logged()).toMatch(/no TLS connection to Temporal: .*certificate required/);
+    await worker.becomes(503);
+  },
+);
 
 /** A proxy that accepts `key-1`, and the settings of a worker that connects to it with this key. */
 async function startCloud({ address, namespace }: TestNamespace) {

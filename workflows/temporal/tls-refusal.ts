@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
-import { connect } from 'node:tls';
+import { connect, getCACertificates } from 'node:tls';
 import type { TemporalConnectionOptions } from './temporal-connection.ts';
 
 const ALERT_TIMEOUT_MS = 2_000;
@@ -27,7 +27,8 @@ async function findRefusal({ address, tls }: TemporalConnectionOptions): Promise
     port: Number(port || DEFAULT_PORT),
     // An IP address is not a valid server name.
     servername: tls.serverNameOverride ?? (isIP(host) ? '' : host),
-    ca: tls.serverRootCACertificate && Buffer.from(tls.serverRootCACertificate),
+    // Without a CA of its own, the SDK trusts those of the system, and Node by default others.
+    ca: tls.serverRootCACertificate ? Buffer.from(tls.serverRootCACertificate) : getCACertificates('system'),
     cert: tls.clientCertPair && Buffer.from(tls.clientCertPair.crt),
     key: tls.clientCertPair && Buffer.from(tls.clientCertPair.key),
     ALPNProtocols: ['h2'],

@@ -141,6 +141,11 @@ function conflicts(config: ParsedSettings): string[] {
   if (config.TEMPORAL_TLS === false && credentials.length > 0) {
     faults.push(`TEMPORAL_TLS must not be false with ${credentials.join(', ')}`);
   }
+  const usesTls = config.TEMPORAL_TLS === true || credentials.length > 0;
+  // The SDK takes its host, with the brackets, for a name that is not valid.
+  if (usesTls && String(config.TEMPORAL_ADDRESS).startsWith('[') && !config.TEMPORAL_TLS_SERVER_NAME) {
+    faults.push('TEMPORAL_TLS_SERVER_NAME is required with TLS to an IPv6 address');
+  }
   for (const [one, other] of EXCLUSIVE) {
     if (config[one] && config[other]) faults.push(`${one} must not be set with ${other}`);
   }

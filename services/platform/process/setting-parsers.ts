@@ -10,6 +10,13 @@ export type Parser<T> = (value: string) => T;
 
 export const text: Parser<string> = (value) => value;
 
+/** A token or key for the header `Authorization`, without white space around it. Errors do not repeat it. */
+export const token: Parser<string> = (value) => {
+  const trimmed = value.trim();
+  if (!/^[\x21-\x7e]+$/.test(trimmed)) throw new Error('must be printable ASCII without spaces');
+  return trimmed;
+};
+
 /** Undefined for the empty text. */
 export const optional =
   <T>(parse: Parser<T>): Parser<T | undefined> =>
@@ -94,32 +101,51 @@ function millisecondsOf(text: string): number {
 export const schedule: Parser<readonly number[]> = (value) => value.split(',').map(durationFrom('0s', '24d'));
 
 export const url: Parser<string> = (value) => {
-  const parsed = URL.parse(value);
-  if (!parsed || !['http:', 'https:'].includes(parsed.protocol))
-    throw new Error('must be an http or https URL');
+  const parsed = parseHttpUrl(value);
+  if (!parsed) throw new Error('must be an http or https URL');
   return parsed.href.replace(/\/$/, '');
+};
+
+function parseHttpUrl(value: string): URL | undefined {
+  const parsed = URL.parse(value);
+  return parsed && ['http:', 'https:'].includes(parsed.protocol) ? parsed : undefined;
+}
+
+/** The URL of a server that paths are appended to. It may contain a password, so errors do not repeat it. */
+export const baseUrl: Parser<string> = (value) => {
+  const parsed = url(value);
+  if (/[?#]/.test(parsed)) throw new Error('must not have a query or fragment');
+  return parsed;
+};
+
+/** The URL of a server that is called with a token or certificate: a user and password would not be sent. */
+export const serviceUrl: Parser<string> = (value) => {
+  const parsed = baseUrl(value);
+  const { username, password } = new URL(parsed);
+  if (username || password) throw new Error('must not have a user or password');
+  return parsed;
 };
 
 /** The URL of a proxy. It may contain a password, so errors do not repeat it. */
 export const proxyUrl: Parser<string> = (value) => {
   const parsed = url(value);
-  const { username, password } = new URL(parsed);
+  requirePercentEncoding(new URL(parsed));
+  return parsed;
+};
+
+function requirePercentEncoding({ username, password }: URL): void {
   try {
     for (const text of [username, password]) decodeURIComponent(text);
   } catch (error) {
     throw new Error('must have a percent-encoded user and password', { cause: error });
   }
-  return parsed;
-};
+}
 
 /** The URL of a payment provider; undefined for `none`. */
 export const providerUrl: Parser<string | undefined> = (value) => {
   if (value === 'none') return undefined;
-  try {
-    return url(value);
-  } catch (error) {
-    throw new Error('must be none or an http or https URL', { cause: error });
-  }
+  if (!parseHttpUrl(value)) throw new Error('must be none or an http or https URL');
+  return serviceUrl(value);
 };
 
 /** An issuer identifier, unchanged: a trailing slash makes it a different issuer. */
@@ -135,18 +161,37 @@ export const contact: Parser<string> = (value) => {
   return value;
 };
 
+/** Those of nodemailer that concern one connection. It ignores others, such as a misspelled requireTLS. */
+const SMTP_PARAMETERS: readonly string[] = [
+  'requireTLS',
+  'ignoreTLS',
+  'name',
+  'localAddress',
+  'servername',
+  'authMethod',
+  'dnsTimeout',
+  'connectionTimeout',
+  'greetingTimeout',
+  'socketTimeout',
+];
+
 /** The URL of a mail server. It may contain a password, so errors do not repeat it. */
 export const smtpUrl: Parser<string> = (value) => {
   const parsed = URL.parse(value);
   if (!parsed?.hostname || !['smtp:', 'smtps:'].includes(parsed.protocol))
     throw new Error('must be an SMTP URL such as smtp://user:password@host:587');
+  const isKnown = (name: string) => SMTP_PARAMETERS.includes(name) || name.startsWith('tls.');
+  if (![...parsed.searchParams.keys()].every(isKnown))
+    throw new Error(`has a parameter other than ${SMTP_PARAMETERS.join(', ')}, tls.*`);
   return value;
 };
 
 /** The URL of a PostgreSQL database. It may contain a password, so errors do not repeat it. */
 export const postgresUrl: Parser<string> = (value) => {
-  if (!['postgres:', 'postgresql:'].includes(URL.parse(value)?.protocol ?? ''))
+  const parsed = URL.parse(value);
+  if (!parsed || !['postgres:', 'postgresql:'].includes(parsed.protocol))
     throw new Error('must be a postgres URL such as postgres://user:password@host:5432/database');
+  requirePercentEncoding(parsed);
   return value;
 };
 

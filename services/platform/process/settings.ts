@@ -1,5 +1,6 @@
 import {
   addressBlocks,
+  baseUrl,
   boolean,
   certificateCallers,
   certificateFile,
@@ -24,10 +25,12 @@ import {
   readableFile,
   schedule,
   serviceTokens,
+  serviceUrl,
   share,
   smtpUrl,
   temporalAddress,
   text,
+  token,
   url,
 } from './setting-parsers.ts';
 
@@ -125,7 +128,7 @@ export const SETTINGS = {
     '',
     "name that Temporal's certificate must have; if absent, the host of TEMPORAL_ADDRESS",
   ),
-  TEMPORAL_API_KEY: setting(optional(text), '', 'API key for Temporal, as Temporal Cloud issues them'),
+  TEMPORAL_API_KEY: setting(optional(token), '', 'API key for Temporal, as Temporal Cloud issues them'),
   TEMPORAL_API_KEY_PATH: setting(
     optional(readableFile),
     '',
@@ -153,7 +156,7 @@ export const SETTINGS = {
   ),
   TEMPORAL_UI_URL: setting(optional(url), '', 'URL of the Temporal UI, for links to workflows'),
   SERVICES_URL: setting(
-    optional(url),
+    optional(serviceUrl),
     '',
     'URL of the services, if they run in another process than gateway and worker',
   ),
@@ -163,7 +166,7 @@ export const SETTINGS = {
     'areas that this services process runs; webhook-lanes sends the webhooks',
   ),
   SERVICE_TOKEN: setting(
-    optional(text),
+    optional(token),
     '',
     'token with which this process calls services in other processes',
   ),
@@ -209,7 +212,7 @@ export const SETTINGS = {
   PUBLIC_URL_SANDBOX: setting(optional(url), '', 'public URL of the sandbox API'),
   PUBLIC_URL_DASHBOARD: setting(optional(url), '', 'public URL of the dashboard'),
   DASHBOARD_SERVICE_TOKEN: setting(
-    optional(text),
+    optional(token),
     '',
     'token with which the dashboard calls services in other processes; without it or DASHBOARD_RPC_TLS_CERT_PATH, a gateway serves no dashboard',
   ),
@@ -253,7 +256,7 @@ export const SETTINGS = {
   SMTP_URL: setting(
     optional(smtpUrl),
     '',
-    'smtp(s)://user:password@host:port for mail to merchants; without it, no mail is sent',
+    'smtp(s)://user:password@host:port for mail to merchants; smtp uses TLS if the server offers it, with ?requireTLS=true always. If absent, no mail is sent',
   ),
   MAIL_FROM: setting(text, 'Merchant Payments <payments@localhost>', 'sender of mail to merchants'),
   SUPPORT_CONTACT: setting(
@@ -359,13 +362,13 @@ export const SETTINGS = {
     'none',
     'RefundProviderService that refunds are submitted to (npm start brings a demo connector); none: outcomes are reported with RecordProviderOutcome alone',
   ),
-  REFUND_PROVIDER_TOKEN: setting(optional(text), '', 'bearer token for REFUND_PROVIDER_URL'),
+  REFUND_PROVIDER_TOKEN: setting(optional(token), '', 'bearer token for REFUND_PROVIDER_URL'),
   PAYOUT_PROVIDER_URL: setting(
     providerUrl,
     'none',
     'PayoutProviderService that payouts of advances are submitted to (npm start brings a demo connector); none: payouts are made elsewhere',
   ),
-  PAYOUT_PROVIDER_TOKEN: setting(optional(text), '', 'bearer token for PAYOUT_PROVIDER_URL'),
+  PAYOUT_PROVIDER_TOKEN: setting(optional(token), '', 'bearer token for PAYOUT_PROVIDER_URL'),
   PROVIDER_SILENT_AFTER: setting(
     duration,
     '24h',
@@ -393,7 +396,7 @@ export const SETTINGS = {
   ),
   ADVANCE_QUOTE_VALIDITY: setting(durationFrom('1s'), '15m', 'how long a quote is valid'),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
-    optional(url),
+    optional(baseUrl),
     '',
     'URL of an OpenTelemetry collector that gets traces with OTLP over HTTP, such as http://localhost:4318; if absent, nothing is traced',
   ),

@@ -148,6 +148,16 @@ describe('the setting SMTP_URL', () => {
     }
   });
 
+  it('can require TLS, and a misspelled parameter is an error', async () => {
+    const required = `${inbox.url}?requireTLS=true`;
+    const before = inbox.received.length;
+    expect((await rejectionOf(mailerTo(required)(mail()))).isPermanent).toBe(false);
+    expect(inbox.received).toHaveLength(before);
+    expect(() => testConfig({ SMTP_URL: required.toLowerCase() })).toThrow(
+      /SMTP_URL has a parameter other than/,
+    );
+  });
+
   it('is optional: without it there is no mailer', () => {
     expect(createMailer(testConfig())).toBeUndefined();
   });

@@ -103,6 +103,12 @@ test.each([
   // Each attempt would fail.
   ['WEBHOOK_EGRESS_PROXY', 'http://user:50%@proxy:3128', 'must have a percent-encoded user and password'],
   ['WEBHOOK_EGRESS_PROXY', 'http://us%4:1er@proxy:3128', 'must have a percent-encoded user and password'],
+  ['DATABASE_URL', 'postgres://user:50%@db/payments', 'must have a percent-encoded user and password'],
+  // None of these would be sent, or it would be sent in place of the path.
+  ['SERVICES_URL', 'https://me:hunter2@services', 'must not have a user or password'],
+  ['SERVICES_URL', 'https://services/?key=hunter2', 'must not have a query or fragment'],
+  ['OTEL_EXPORTER_OTLP_ENDPOINT', 'https://collector/#traces', 'must not have a query or fragment'],
+  ['SERVICE_TOKEN', 'hunter\n2', 'must be printable ASCII without spaces'],
   // Lanes and listening keep two.
   ['DATABASE_POOL_SIZE', '2', 'must be an integer from 3 to 1000'],
   // Node.js takes 0 for no limit.
@@ -147,6 +153,11 @@ describe.each(['REFUND', 'PAYOUT'] as const)('the provider of %s', (kind) => {
     expect(faultsOf(() => read({ [url]: 'https://bank.example' }))).toEqual([
       `${token} is required with ${url}`,
     ]);
+  });
+
+  test('has nothing in its URL that would not be sent', () => {
+    const given = { [url]: 'https://me:hunter2@bank.example', [token]: 'secret' };
+    expect(faultsOf(() => read(given))).toEqual([`${url} must not have a user or password`]);
   });
 
   test.each(['bank.example:443', 'grpc://bank.example', 'None'])('at %s is one error', (value) => {
@@ -209,6 +220,25 @@ describe('a secured connection to Temporal', () => {
       'TEMPORAL_TLS must not be false with TEMPORAL_API_KEY, TEMPORAL_API_KEY_PATH',
       'TEMPORAL_API_KEY must not be set with TEMPORAL_API_KEY_PATH',
     ]);
+  });
+
+  test('has an API key that can be sent', () => {
+    const TEMPORAL_ADDRESS = 'temporal:7233';
+    const readKey = (TEMPORAL_API_KEY: string) => read({ TEMPORAL_ADDRESS, TEMPORAL_API_KEY });
+    // As it is read from a file. The SDK would connect without it.
+    expect(readKey('secret\n').TEMPORAL_API_KEY).toBe('secret');
+    expect(faultsOf(() => readKey('sec ret'))).toEqual([
+      'TEMPORAL_API_KEY must be printable ASCII without spaces',
+    ]);
+  });
+
+  test('to an IPv6 address needs the name of the server', () => {
+    const given = { TEMPORAL_ADDRESS: '[::1]:7233', TEMPORAL_TLS: 'true' };
+    expect(faultsOf(() => read(given))).toEqual([
+      'TEMPORAL_TLS_SERVER_NAME is required with TLS to an IPv6 address',
+    ]);
+    expect(read({ ...given, TEMPORAL_TLS_SERVER_NAME: 'temporal' }).TEMPORAL_TLS).toBe(true);
+    expect(read({ TEMPORAL_ADDRESS: '[::1]:7233' }).TEMPORAL_ADDRESS).toBe('[::1]:7233');
   });
 
   test('with a client certificate needs its key', async () => {

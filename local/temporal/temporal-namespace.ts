@@ -7,6 +7,8 @@ const { UpdateNamespaceRequest } = proto.temporal.api.workflowservice.v1;
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const CALL_TIMEOUT_MS = 5_000;
+/** The worker does not use the proxies of http_proxy and https_proxy either, and none leads to this machine. */
+const DIRECT = { 'grpc.enable_http_proxy': 0 };
 
 /** Rejects unless a Temporal server serves the namespace over this connection. */
 export async function assertNamespaceReachable(
@@ -36,7 +38,11 @@ async function withConnection(
   options: TemporalConnectionOptions,
   work: (connection: Connection) => Promise<unknown>,
 ): Promise<void> {
-  const connection = await Connection.connect({ ...options, connectTimeout: CONNECT_TIMEOUT_MS });
+  const connection = await Connection.connect({
+    ...options,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    channelArgs: DIRECT,
+  });
   try {
     await connection.withDeadline(Date.now() + CALL_TIMEOUT_MS, () => work(connection));
   } finally {

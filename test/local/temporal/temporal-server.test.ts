@@ -3,9 +3,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { getPriority } from 'node:os';
 import { Client, Connection } from '@temporalio/client';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { findFreePort } from '../../../local/ports.ts';
 import { identifyProcess } from '../../../local/processes/process-identity.ts';
+import { setRetention } from '../../../local/temporal/temporal-namespace.ts';
 import { TemporalServer, type TemporalStatus } from '../../../local/temporal/temporal-server.ts';
 import { BACKGROUND_NICENESS } from '../../../services/platform/process/niceness.ts';
 import { SEARCH_ATTRIBUTES } from '../../../workflows/temporal/search-attributes.ts';
@@ -63,6 +64,12 @@ test('the namespace keeps closed workflows for seven days and has every search a
       expect.arrayContaining(SEARCH_ATTRIBUTES.map(({ name }) => name)),
     );
   });
+});
+
+test('the server is reached directly on a machine whose programs use a proxy', async () => {
+  vi.stubEnv('http_proxy', `http://127.0.0.1:${await findFreePort()}`);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await setRetention(temporal.address, NAMESPACE);
 });
 
 test('on a full machine, requests and first attempts of deliveries go before the server', () => {

@@ -26,7 +26,8 @@ const TIMEOUT_MS = 3_000;
 
 /** A merchant's first page: what needs attention, and the current figures. */
 export function overviewPage(pages: Pages): void {
-  pages.page({ path: '', role: Role.VIEWER, section: 'overview', timeoutMs: TIMEOUT_MS }, renderOverview);
+  const options = { path: '', role: Role.VIEWER, section: 'overview', timeoutMs: TIMEOUT_MS } as const;
+  pages.page({ ...options, isCostly: true }, renderOverview);
 }
 
 async function renderOverview(view: View): Promise<Page> {

@@ -35,9 +35,12 @@ export function isStreamRequest({ method, headers }: Pick<FastifyRequest, 'metho
   return method === 'GET' && headers.accept === 'text/event-stream';
 }
 
-/** How long to wait before polling a page again, given how long it has been unchanged and how many streams are open. */
-export function pollIntervalMs(unchangedMs: number, openStreams: number): number {
-  const wantedMs = unchangedMs > IDLE_AFTER_MS ? IDLE_POLL_MS : ACTIVE_POLL_MS;
+/**
+ * How long to wait before polling a page again, given how long it has been unchanged and how many streams are open.
+ * @param isCostly whether the page is never polled more often than an unchanged one
+ */
+export function pollIntervalMs(unchangedMs: number, openStreams: number, isCostly: boolean): number {
+  const wantedMs = isCostly || unchangedMs > IDLE_AFTER_MS ? IDLE_POLL_MS : ACTIVE_POLL_MS;
   return Math.max(wantedMs, (openStreams * 1_000) / MAX_POLLS_PER_SECOND);
 }
 
@@ -57,6 +60,7 @@ export class LiveStreams {
    * @param initial the regions as they are now
    * @param poll renders the regions again, with all checks of the page; the stream ends when it throws. Not called while
    *   the browser has yet to read what was sent before.
+   * @param isCostly see {@link pollIntervalMs}
    * @returns false, with nothing sent, when the person has too many streams open across all their sessions
    */
   async send(
@@ -64,6 +68,7 @@ export class LiveStreams {
     reply: FastifyReply,
     initial: Regions,
     poll: () => Promise<Regions>,
+    isCostly = false,
   ): Promise<boolean> {
     const own = [...this.#open.values()].filter((id) => id === accountId).length;
     if (this.#closed || own >= MAX_PER_PERSON) return false;
@@ -84,7 +89,7 @@ export class LiveStreams {
     const headers = { ...reply.getHeaders(), 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
     raw.writeHead(200, headers as Record<string, string>);
     // The headers are sent, so an error cannot be reported here: the browser reconnects and gets it from the page.
-    await this.#sendChanges(raw, stream.signal, initial, poll).catch(() => undefined);
+    await this.#sendChanges(raw, stream.signal, initial, poll, isCostly).catch(() => undefined);
     stream.abort();
     return true;
   }
@@ -94,6 +99,7 @@ export class LiveStreams {
     signal: AbortSignal,
     initial: Regions,
     poll: () => Promise<Regions>,
+    isCostly: boolean,
   ): Promise<void> {
     const { min, max } = RECONNECT_MS;
     const sent = new Map<string, string>();
@@ -111,7 +117,8 @@ export class LiveStreams {
         if (!raw.write(text)) await once(raw, 'drain', { signal });
         text = '';
       }
-      await delay(pollIntervalMs(performance.now() - changedAt, this.#open.size), undefined, { signal });
+      const intervalMs = pollIntervalMs(performance.now() - changedAt, this.#open.size, isCostly);
+      await delay(intervalMs, undefined, { signal });
       regions = await poll();
     }
   }

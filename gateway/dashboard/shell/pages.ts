@@ -26,6 +26,8 @@ interface PageLocation {
   readonly section: Section;
   /** The deadline of each of its calls; the usual one when absent. */
   readonly timeoutMs?: number;
+  /** Whether its stream looks for changes less often, because it reads sums over many records. */
+  readonly isCostly?: boolean;
 }
 
 type PageSpec = PageLocation & Access;
@@ -118,7 +120,8 @@ export class Pages {
           const current = await render(await this.#viewOf(spec, request), input);
           return ('redirect' in current ? undefined : current.live) ?? {};
         };
-        if (!(await this.#streams.send(view.person.accountId, reply, page.live, poll))) {
+        const { accountId } = view.person;
+        if (!(await this.#streams.send(accountId, reply, page.live, poll, options.isCostly))) {
           throw Failure.of(429, 'unavailable');
         }
       },

@@ -217,9 +217,10 @@ describe('event streams', () => {
   });
 
   it('poll every second, less often without changes, and at most a hundred times a second', () => {
-    expect(pollIntervalMs(0, 1)).toBe(1_000);
-    expect(pollIntervalMs(10 * 60_000, 1)).toBe(3_000);
-    expect(pollIntervalMs(0, 100)).toBe(1_000);
-    for (const open of [200, 1_000, 5_000]) expect(open / (pollIntervalMs(0, open) / 1_000)).toBe(100);
+    expect(pollIntervalMs(0, 1, false)).toBe(1_000);
+    expect(pollIntervalMs(10 * 60_000, 1, false)).toBe(3_000);
+    expect(pollIntervalMs(0, 1, true)).toBe(3_000);
+    expect(pollIntervalMs(0, 100, false)).toBe(1_000);
+    for (const open of [200, 1_000, 5_000]) expect(open / (pollIntervalMs(0, open, false) / 1_000)).toBe(100);
   });
 });

@@ -6,7 +6,6 @@ import { type CivilDate, civilDateAt } from '../../../services/platform/civil-da
 import { pagesOf } from '../../../services/platform/rpc/pages-of.ts';
 import { type Disputes, findDisputes } from '../disputes/find-disputes.ts';
 import { readSaleNames, type SaleNames } from '../funds/sale-names.ts';
-import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import type { View } from '../shell/view.ts';
 import { type Endpoints, readEndpoints } from '../webhooks/subscriptions/subscription-reads.ts';
 
@@ -72,7 +71,7 @@ const byId = <T extends { readonly id: string }>(records: readonly T[]) =>
 
 async function refundCasesOf(view: View, refundCaseIds: string[]) {
   if (refundCaseIds.length === 0) return [];
-  const request = { refundCaseIds, pageSize: MAX_PAGE_SIZE };
+  const request = { refundCaseIds, pageSize: refundCaseIds.length };
   return (await view.clients.refundCases.listRefundCases(request)).refundCases;
 }
 

@@ -1,5 +1,4 @@
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import type { View } from '../shell/view.ts';
 
 /** Disputes by id. */
@@ -9,7 +8,7 @@ export type Disputes = ReadonlyMap<string, Dispute>;
 export async function findDisputes(view: View, ids: readonly (string | undefined)[]): Promise<Disputes> {
   const disputeIds = [...new Set(ids.filter((id) => id !== undefined))];
   if (disputeIds.length === 0) return new Map();
-  const request = { disputeIds, pageSize: MAX_PAGE_SIZE };
+  const request = { disputeIds, pageSize: disputeIds.length };
   const { disputes } = await view.clients.refundCases.listDisputes(request);
   return new Map(disputes.map((dispute) => [dispute.id, dispute]));
 }

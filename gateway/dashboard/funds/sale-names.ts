@@ -1,5 +1,4 @@
 import type { Sale } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { MAX_PAGE_SIZE } from '../merchant-clients.ts';
 import { copyable, NONE } from '../shell/components.ts';
 import { type Html, html, nothing } from '../shell/html.ts';
 import type { View } from '../shell/view.ts';
@@ -20,7 +19,8 @@ export interface SaleNames {
 export async function readProductNames(view: View, sales: readonly NamedSale[]): Promise<ProductNames> {
   const productIds = distinct(sales.map(({ productId }) => productId));
   if (productIds.length === 0) return new Map();
-  const request = { productIds, pageSize: MAX_PAGE_SIZE };
+  // Not more than the ids: reads of at most 25 rows are cheaper.
+  const request = { productIds, pageSize: productIds.length };
   const { products } = await view.clients.products.listProducts(request);
   return new Map(products.map(({ id, name }) => [id, name.trim()]));
 }
@@ -32,7 +32,7 @@ export async function readSaleNames(
 ): Promise<SaleNames> {
   const saleIds = distinct(records.map(({ saleId }) => saleId));
   if (saleIds.length === 0) return { sales: new Map(), products: new Map() };
-  const request = { saleIds, pageSize: MAX_PAGE_SIZE };
+  const request = { saleIds, pageSize: saleIds.length };
   const { sales } = await view.clients.funds.listSales(request);
   return {
     sales: new Map(sales.map((sale) => [sale.id, sale])),

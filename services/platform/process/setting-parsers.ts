@@ -121,10 +121,14 @@ export const baseUrl: Parser<string> = (value) => {
 /** The URL of a server that is called with a token or certificate: a user and password would not be sent. */
 export const serviceUrl: Parser<string> = (value) => {
   const parsed = baseUrl(value);
-  const { username, password } = new URL(parsed);
-  if (username || password) throw new Error('must not have a user or password');
+  requireNoUser(parsed);
   return parsed;
 };
+
+function requireNoUser(href: string): void {
+  const { username, password } = new URL(href);
+  if (username || password) throw new Error('must not have a user or password');
+}
 
 /** The URL of a proxy. It may contain a password, so errors do not repeat it. */
 export const proxyUrl: Parser<string> = (value) => {
@@ -150,7 +154,7 @@ export const providerUrl: Parser<string | undefined> = (value) => {
 
 /** An issuer identifier, unchanged: a trailing slash makes it a different issuer. */
 export const issuerUrl: Parser<string> = (value) => {
-  url(value);
+  requireNoUser(url(value));
   return value;
 };
 
@@ -180,20 +184,35 @@ export const smtpUrl: Parser<string> = (value) => {
   const parsed = URL.parse(value);
   if (!parsed?.hostname || !['smtp:', 'smtps:'].includes(parsed.protocol))
     throw new Error('must be an SMTP URL such as smtp://user:password@host:587');
-  const isKnown = (name: string) => SMTP_PARAMETERS.includes(name) || name.startsWith('tls.');
-  if (![...parsed.searchParams.keys()].every(isKnown))
-    throw new Error(`has a parameter other than ${SMTP_PARAMETERS.join(', ')}, tls.*`);
+  const isUsed = ([name, text]: readonly [string, string]) =>
+    text !== '' && (SMTP_PARAMETERS.includes(name) || name.startsWith('tls.'));
+  if (![...parsed.searchParams].every(isUsed))
+    throw new Error(`has a parameter other than ${SMTP_PARAMETERS.join(', ')}, tls.*, or an empty one`);
   return value;
 };
 
+/** Those of pg. It ignores others, such as a misspelled sslmode, and would connect in plain text. */
+const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+
+function requireKnownTls({ searchParams }: URL): void {
+  const isIgnored = (name: string) => /ssl|tls/i.test(name) && !TLS_PARAMETERS.includes(name);
+  if ([...searchParams.keys()].some(isIgnored) || searchParams.getAll('sslmode').includes(''))
+    throw new Error(`has a parameter for TLS other than ${TLS_PARAMETERS.join(', ')}, or an empty sslmode`);
+}
+
 /** The URL of a PostgreSQL database. It may contain a password, so errors do not repeat it. */
 export const postgresUrl: Parser<string> = (value) => {
-  const parsed = URL.parse(value);
-  if (!parsed || !['postgres:', 'postgresql:'].includes(parsed.protocol))
-    throw new Error('must be a postgres URL such as postgres://user:password@host:5432/database');
+  const parsed = parsePostgresUrl(value);
+  if (!parsed) throw new Error('must be a postgres URL such as postgres://user:password@host:5432/database');
   requirePercentEncoding(parsed);
+  requireKnownTls(parsed);
   return value;
 };
+
+function parsePostgresUrl(value: string): URL | undefined {
+  const parsed = URL.parse(value);
+  return parsed && ['postgres:', 'postgresql:'].includes(parsed.protocol) ? parsed : undefined;
+}
 
 /** URLs of PostgreSQL databases, separated by commas. */
 export const postgresUrls: Parser<readonly string[]> = (value) =>
@@ -202,16 +221,11 @@ export const postgresUrls: Parser<readonly string[]> = (value) =>
 /** The store of rate-limit counts. A URL may contain a password, so errors do not repeat it. */
 export const rateLimitStore: Parser<string> = (value) => {
   if (value === 'memory' || value === 'postgresql') return value;
-  try {
-    return postgresUrl(value);
-  } catch (error) {
+  if (!parsePostgresUrl(value))
     throw new Error(
       'must be memory, postgresql or a URL such as postgres://user:password@host:5432/database',
-      {
-        cause: error,
-      },
     );
-  }
+  return postgresUrl(value);
 };
 
 /** The address of a Temporal server, as its SDK takes it. The port is optional. */

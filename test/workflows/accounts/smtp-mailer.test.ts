@@ -148,14 +148,15 @@ describe('the setting SMTP_URL', () => {
     }
   });
 
-  it('can require TLS, and a misspelled parameter is an error', async () => {
+  it('can require TLS, and a misspelled or empty parameter is an error', async () => {
     const required = `${inbox.url}?requireTLS=true`;
     const before = inbox.received.length;
     expect((await rejectionOf(mailerTo(required)(mail()))).isPermanent).toBe(false);
     expect(inbox.received).toHaveLength(before);
-    expect(() => testConfig({ SMTP_URL: required.toLowerCase() })).toThrow(
-      /SMTP_URL has a parameter other than/,
-    );
+    for (const parameter of ['requiretls=true', 'requireTLS=']) {
+      const read = () => testConfig({ SMTP_URL: `${inbox.url}?${parameter}` });
+      expect(read).toThrow(/SMTP_URL has a parameter other than/);
+    }
   });
 
   it('is optional: without it there is no mailer', () => {

@@ -87,6 +87,16 @@ test.each([['nonsense'], ['https://db.example/payments'], ['user:hunter2@db.exam
   },
 );
 
+test.each(['sslMode=verify-full', 'tls=true', 'sslmode='])(
+  'a DATABASE_URL with %s is an error, because its connections would be in plain text',
+  (parameter) => {
+    const read = () => readConfig({ ...secrets, DATABASE_URL: `postgres://db/payments?${parameter}` });
+    expect(faultsOf(read)).toEqual([
+      expect.stringMatching(/^DATABASE_URL has a parameter for TLS other than/),
+    ]);
+  },
+);
+
 test('webhooks are kept for at least a day', () => {
   const read = (WEBHOOK_RETENTION_LIVE: string) => readConfig({ ...secrets, WEBHOOK_RETENTION_LIVE });
   expect(read('24h').WEBHOOK_RETENTION_LIVE).toBe(86_400_000);
@@ -104,6 +114,8 @@ test.each([
   ['WEBHOOK_EGRESS_PROXY', 'http://user:50%@proxy:3128', 'must have a percent-encoded user and password'],
   ['WEBHOOK_EGRESS_PROXY', 'http://us%4:1er@proxy:3128', 'must have a percent-encoded user and password'],
   ['DATABASE_URL', 'postgres://user:50%@db/payments', 'must have a percent-encoded user and password'],
+  ['RATE_LIMIT_STORE', 'postgres://user:50%@db/counts', 'must have a percent-encoded user and password'],
+  ['OIDC_ISSUER', 'https://me:hunter2@identity.example', 'must not have a user or password'],
   // None of these would be sent, or it would be sent in place of the path.
   ['SERVICES_URL', 'https://me:hunter2@services', 'must not have a user or password'],
   ['SERVICES_URL', 'https://services/?key=hunter2', 'must not have a query or fragment'],

@@ -47,23 +47,22 @@ export async function readAuditFacts(
   members: readonly Member[],
 ): Promise<AuditFacts> {
   const ids = (name: string) => [...new Set(entries.flatMap((entry) => idOf(entry, name) ?? []))];
-  const [refundCases, disputes, endpoints, keys, advances, people] = await Promise.all([
+  const records = Promise.all([
     refundCasesOf(view, ids('refundCaseId')),
     findDisputes(view, ids('disputeId')),
+  ]);
+  const naming = records.then(([refundCases, disputes]) =>
+    readSaleNames(view, [...refundCases, ...disputes.values()]),
+  );
+  const [[refundCases, disputes], saleNames, endpoints, keys, advances, people] = await Promise.all([
+    records,
+    naming,
     readEndpoints(view, ids('subscriptionId')),
     keysOf(view, ids('apiKeyId')),
     advancesOf(view, entries),
     peopleOf(view, ids('accountId'), members),
   ]);
-  return {
-    refundCases: byId(refundCases),
-    disputes,
-    saleNames: await readSaleNames(view, [...refundCases, ...disputes.values()]),
-    endpoints,
-    keys,
-    people,
-    advances,
-  };
+  return { refundCases: byId(refundCases), disputes, saleNames, endpoints, keys, people, advances };
 }
 
 const byId = <T extends { readonly id: string }>(records: readonly T[]) =>

@@ -165,39 +165,43 @@ export const contact: Parser<string> = (value) => {
   return value;
 };
 
-/** Those of nodemailer that concern one connection. It ignores others, such as a misspelled requireTLS. */
-const SMTP_PARAMETERS: readonly string[] = [
-  'requireTLS',
-  'ignoreTLS',
-  'name',
-  'localAddress',
-  'servername',
-  'authMethod',
-  'dnsTimeout',
-  'connectionTimeout',
-  'greetingTimeout',
-  'socketTimeout',
-];
+/** Those of nodemailer, with `tls.*`. It ignores others, such as a misspelled requireTLS. */
+const SMTP_TLS_PARAMETERS: readonly string[] = ['requireTLS', 'ignoreTLS', 'opportunisticTLS'];
+/** The scheme of the URL decides about `secure`, and each mail has a connection of its own. */
+const SMTP_UNUSED: readonly string[] = ['secure', 'pool'];
 
 /** The URL of a mail server. It may contain a password, so errors do not repeat it. */
 export const smtpUrl: Parser<string> = (value) => {
   const parsed = URL.parse(value);
   if (!parsed?.hostname || !['smtp:', 'smtps:'].includes(parsed.protocol))
     throw new Error('must be an SMTP URL such as smtp://user:password@host:587');
-  const isUsed = ([name, text]: readonly [string, string]) =>
-    text !== '' && (SMTP_PARAMETERS.includes(name) || name.startsWith('tls.'));
-  if (![...parsed.searchParams].every(isUsed))
-    throw new Error(`has a parameter other than ${SMTP_PARAMETERS.join(', ')}, tls.*, or an empty one`);
+  for (const [name, given] of parsed.searchParams) {
+    if (SMTP_UNUSED.includes(name)) throw new Error(`must not have the parameter ${name}`);
+    if (!/tls/i.test(name)) continue;
+    if ((!SMTP_TLS_PARAMETERS.includes(name) && !name.startsWith('tls.')) || given.trim() === '')
+      throw new Error(
+        `has a parameter for TLS other than ${SMTP_TLS_PARAMETERS.join(', ')}, tls.*, or an empty one`,
+      );
+  }
   return value;
 };
 
-/** Those of pg. It ignores others, such as a misspelled sslmode, and would connect in plain text. */
-const TLS_PARAMETERS = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'];
+/** Those of pg, and two that matter to libpq alone. It ignores others, such as a misspelled sslmode. */
+const POSTGRES_TLS_PARAMETERS: readonly string[] = [
+  ...['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation'],
+  ...['sslsni', 'sslcompression'],
+];
+const SSL_VALUES: readonly string[] = ['true', '1', '0', 'no-verify'];
 
+/** Refuses what would connect in plain text although the URL mentions TLS. */
 function requireKnownTls({ searchParams }: URL): void {
-  const isIgnored = (name: string) => /ssl|tls/i.test(name) && !TLS_PARAMETERS.includes(name);
-  if ([...searchParams.keys()].some(isIgnored) || searchParams.getAll('sslmode').includes(''))
-    throw new Error(`has a parameter for TLS other than ${TLS_PARAMETERS.join(', ')}, or an empty sslmode`);
+  const names = [...searchParams.keys()].filter((name) => /^(ssl|tls)/i.test(name));
+  if (!names.every((name) => POSTGRES_TLS_PARAMETERS.includes(name)))
+    throw new Error(`has a parameter for TLS other than ${POSTGRES_TLS_PARAMETERS.join(', ')}`);
+  const ssl = searchParams.get('ssl');
+  if (ssl && !SSL_VALUES.includes(ssl)) throw new Error(`has an ssl other than ${SSL_VALUES.join(', ')}`);
+  if (!ssl && !searchParams.get('sslmode') && names.some((name) => searchParams.get(name) === ''))
+    throw new Error('has an empty parameter for TLS');
 }
 
 /** The URL of a PostgreSQL database. It may contain a password, so errors do not repeat it. */

@@ -126,7 +126,7 @@ export const SETTINGS = {
   TEMPORAL_TLS_SERVER_NAME: setting(
     optional(text),
     '',
-    "name that Temporal's certificate must have; if absent, the host of TEMPORAL_ADDRESS",
+    "DNS name that Temporal's certificate must have; if absent, the host of TEMPORAL_ADDRESS, unless that is IPv6",
   ),
   TEMPORAL_API_KEY: setting(optional(token), '', 'API key for Temporal, as Temporal Cloud issues them'),
   TEMPORAL_API_KEY_PATH: setting(

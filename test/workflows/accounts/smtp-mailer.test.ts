@@ -153,10 +153,13 @@ describe('the setting SMTP_URL', () => {
     const before = inbox.received.length;
     expect((await rejectionOf(mailerTo(required)(mail()))).isPermanent).toBe(false);
     expect(inbox.received).toHaveLength(before);
-    for (const parameter of ['requiretls=true', 'requireTLS=']) {
+    for (const parameter of ['requiretls=true', 'requireTLS=', 'requireTLS=%20', 'secure=true']) {
       const read = () => testConfig({ SMTP_URL: `${inbox.url}?${parameter}` });
-      expect(read).toThrow(/SMTP_URL has a parameter other than/);
+      expect(read).toThrow(
+        /SMTP_URL (has a parameter for TLS other than|must not have the parameter secure)/,
+      );
     }
+    expect(testConfig({ SMTP_URL: `${inbox.url}?proxy=http://proxy:3128` }).SMTP_URL).toContain('proxy:3128');
   });
 
   it('is optional: without it there is no mailer', () => {

@@ -87,15 +87,29 @@ test.each([['nonsense'], ['https://db.example/payments'], ['user:hunter2@db.exam
   },
 );
 
-test.each(['sslMode=verify-full', 'tls=true', 'sslmode='])(
-  'a DATABASE_URL with %s is an error, because its connections would be in plain text',
-  (parameter) => {
+test.each([
+  ['sslMode=verify-full', /a parameter for TLS other than/],
+  ['tls=true', /a parameter for TLS other than/],
+  ['sslmode=', /an empty parameter for TLS/],
+  ['sslrootcert=', /an empty parameter for TLS/],
+  ['ssl=require', /an ssl other than/],
+])(
+  'a DATABASE_URL with %s is an error, because its connections would fail or be in plain text',
+  (parameter, fault) => {
     const read = () => readConfig({ ...secrets, DATABASE_URL: `postgres://db/payments?${parameter}` });
-    expect(faultsOf(read)).toEqual([
-      expect.stringMatching(/^DATABASE_URL has a parameter for TLS other than/),
-    ]);
+    expect(faultsOf(read)).toEqual([expect.stringMatching(fault)]);
   },
 );
+
+test.each([
+  'ssl=true',
+  'sslmode=verify-full&sslcert=&sslkey=',
+  'sslmode=require&sslsni=1',
+  'host=/run/postgresql',
+])('a DATABASE_URL may have %s', (parameters) => {
+  const DATABASE_URL = `postgres://db/payments?${parameters}`;
+  expect(readConfig({ ...secrets, DATABASE_URL }).DATABASE_URL).toBe(DATABASE_URL);
+});
 
 test('webhooks are kept for at least a day', () => {
   const read = (WEBHOOK_RETENTION_LIVE: string) => readConfig({ ...secrets, WEBHOOK_RETENTION_LIVE });

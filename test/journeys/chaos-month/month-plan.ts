@@ -135,17 +135,24 @@ const ONE_OF_EACH: readonly RefundPlan[] = [
   { ...PLAIN, initiator: 'MERCHANT', ending: 4n },
 ];
 
-/** A month with a case in every status, and a payout that the provider never accepts. */
+const PLAIN_PAYMENT: Omit<PaymentPlan, 'refunds' | 'dispute'> = {
+  day: 28,
+  kind: 'INSTANT',
+  installments: 1,
+  grossMinor: 10_000n,
+  recordedAfter: 0,
+};
+
+/** A month with a case in every status, an open and a lost dispute, and a payout that the provider never accepts. */
 export const EVERY_STATUS: MerchantPlan = {
-  payments: ONE_OF_EACH.map((refund) => ({
-    day: 28,
-    kind: 'INSTANT',
-    installments: 1,
-    grossMinor: 10_000n,
-    recordedAfter: 0,
-    refunds: [refund],
-    dispute: null,
-  })),
+  payments: [
+    ...ONE_OF_EACH.map((refund) => ({ ...PLAIN_PAYMENT, refunds: [refund], dispute: null })),
+    ...(['OPEN', 'LOST'] as const).map((outcome) => ({
+      ...PLAIN_PAYMENT,
+      refunds: [],
+      dispute: { after: 0, outcome, delay: 0 },
+    })),
+  ],
   // Minus its fees of 5 % it ends in 02.
   advances: [{ day: 21, grossMinor: 10_002n, outcome: 'RELEASED' }],
   overdraft: PLAIN,

@@ -10,7 +10,9 @@ import {
   db,
   deliveries,
   deliveryOrder,
+  FILTER_COLUMNS,
   inPeriod,
+  matching,
   selectDeliveries,
   withStatus,
 } from './delivery.queries.ts';
@@ -76,17 +78,9 @@ function statementsOf(source: Source, status: DeliveryStatusName | undefined): S
 const preparePage = (source: Source, status: DeliveryStatusName | undefined) =>
   prepareRead<Range, DeliveryReadRow>((parameters) => {
     const read = inSearch(bySource(source, status, parameters), deliveryOrder, parameters);
-    let page = db
-      .selectFrom(read.as('delivery'))
-      .selectAll()
-      .orderBy('id', 'desc')
-      .limit(parameters('limit'));
+    let page = matching(db.selectFrom(read.as('delivery')).selectAll(), parameters);
     if (status) page = page.where('status', '=', sql.lit(status));
-    if (parameters.has('subscriptionId'))
-      page = page.where('subscription_id', '=', parameters('subscriptionId'));
-    if (parameters.has('eventType')) page = page.where('event_type', '=', parameters('eventType'));
-    if (parameters.has('resendId')) page = page.where('resend_id', '=', parameters('resendId'));
-    return page.compile();
+    return page.orderBy('id', 'desc').limit(parameters('limit')).compile();
   });
 
 const prepareEnd = (source: Source, status: DeliveryStatusName | undefined) =>
@@ -131,10 +125,8 @@ function bySource(
   if (source === 'status') return withStatus(query, status);
   // The planner skips the table whose check does not allow them.
   if (status) query = query.where('status', 'in', literals(groupOf(status)));
-  if (source === 'subscriptionId') return query.where('subscription_id', '=', parameters('subscriptionId'));
-  if (source === 'eventType') return query.where('event_type', '=', parameters('eventType'));
-  if (source === 'resendId') return query.where('resend_id', '=', parameters('resendId'));
-  return query;
+  if (source === 'open' || source === 'otherStatuses') return query;
+  return query.where(FILTER_COLUMNS[source], '=', parameters(source));
 }
 
 const groupOf = (status: DeliveryStatusName) => (OPEN.includes(status) ? OPEN : ENDED);

@@ -1,5 +1,5 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
-import { sql } from 'kysely';
+import { type SelectQueryBuilder, sql } from 'kysely';
 import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
@@ -95,8 +95,8 @@ type DeliveryPage = Tenant & DeliveryFilters & PageRange;
 export const deliveryOrder: ListOrder<DeliveryReadRow> = { columns: ['id'], direction: 'desc' };
 
 /**
- * Restricts a read to a status. It is a literal, not a parameter: only then does the planner skip the table that cannot have it, and use the
- * partial indexes of rare statuses.
+ * Restricts a read to a status. It is a literal, not a parameter: only then does the planner skip the table that cannot have
+ * it, and use the partial indexes of rare statuses.
  */
 export const withStatus = (query: Deliveries, status: DeliveryStatusName | undefined) =>
   status ? query.where('status', '=', sql.lit(status)) : query;
@@ -109,14 +109,30 @@ export function inPeriod(query: Deliveries, parameters: ReadParameters<DeliveryF
   return read;
 }
 
+/** The columns of the filters that a delivery has itself. */
+export const FILTER_COLUMNS = {
+  subscriptionId: 'subscription_id',
+  eventId: 'event_id',
+  eventType: 'event_type',
+  resendId: 'resend_id',
+} as const;
+
+/** Restricts a read to the deliveries that match the filters of those columns. */
+export function matching<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  parameters: ReadParameters<DeliveryFilters>,
+): SelectQueryBuilder<DB, TB, Row> {
+  let read = query;
+  for (const name of Object.keys(FILTER_COLUMNS) as (keyof typeof FILTER_COLUMNS)[]) {
+    if (!parameters.has(name)) continue;
+    read = read.where(sql<boolean>`${sql.ref(FILTER_COLUMNS[name])} = ${parameters(name)}`);
+  }
+  return read;
+}
+
 const preparePage = (status: DeliveryStatusName | undefined) =>
   prepareRead<DeliveryPage, DeliveryReadRow>((parameters) => {
-    let query = inPeriod(withStatus(deliveries(parameters), status), parameters);
-    if (parameters.has('subscriptionId'))
-      query = query.where('subscription_id', '=', parameters('subscriptionId'));
-    if (parameters.has('eventId')) query = query.where('event_id', '=', parameters('eventId'));
-    if (parameters.has('eventType')) query = query.where('event_type', '=', parameters('eventType'));
-    if (parameters.has('resendId')) query = query.where('resend_id', '=', parameters('resendId'));
+    const query = matching(inPeriod(withStatus(deliveries(parameters), status), parameters), parameters);
     if (!parameters.has('requestId') && !parameters.has('objectId'))
       return inOrder(query, deliveryOrder, parameters).compile();
     const found = ofEvents(query, parameters);

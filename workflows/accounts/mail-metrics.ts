@@ -1,5 +1,4 @@
-import { Counter } from 'prom-client';
-import { metrics } from '../../services/platform/process/telemetry.ts';
+import { counterBy } from '../../services/platform/process/telemetry.ts';
 
 /**
  * - sent: the mail server has accepted it.
@@ -8,14 +7,10 @@ import { metrics } from '../../services/platform/process/telemetry.ts';
  */
 const RESULTS = ['sent', 'rejected', 'failed'] as const;
 
-const mails = new Counter({
+const mails = counterBy('result', RESULTS, {
   name: 'payments_mails_total',
   help: 'Attempts to send a mail to a person by result: sent, rejected permanently, or failed, which is retried.',
-  labelNames: ['result'],
-  registers: [metrics],
 });
-// Starts every series at 0, so that the first failure is an increase.
-for (const result of RESULTS) mails.inc({ result }, 0);
 
 /** Counts one attempt to send a mail. */
 export function countMail(result: (typeof RESULTS)[number]): void {

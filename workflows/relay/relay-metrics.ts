@@ -1,5 +1,5 @@
-import { Counter, Gauge } from 'prom-client';
-import { metrics } from '../../services/platform/process/telemetry.ts';
+import { Gauge } from 'prom-client';
+import { counterBy, metrics } from '../../services/platform/process/telemetry.ts';
 
 /**
  * Failures between the services and Temporal, all of which are retried:
@@ -8,14 +8,10 @@ import { metrics } from '../../services/platform/process/telemetry.ts';
  */
 const COMMAND_ERRORS = ['CLAIM', 'HAND_OVER'] as const;
 
-const errors = new Counter({
+const errors = counterBy('kind', COMMAND_ERRORS, {
   name: 'payments_workflow_command_errors_total',
   help: 'Failures to forward commands to Temporal: to CLAIM them from the services, or to HAND_OVER one.',
-  labelNames: ['kind'],
-  registers: [metrics],
 });
-// Starts every series at 0, so that the first failure is an increase.
-for (const kind of COMMAND_ERRORS) errors.inc({ kind }, 0);
 
 /** Counts a failure of a kind, which is retried. */
 export function countCommandErrors(kind: (typeof COMMAND_ERRORS)[number]): void {

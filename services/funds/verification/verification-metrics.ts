@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import { metrics } from '../../platform/process/telemetry.ts';
+import { counterBy, metrics } from '../../platform/process/telemetry.ts';
 import { INVARIANTS } from './difference.sql.ts';
 
 /**
@@ -12,25 +12,18 @@ export const verifiedAccounts = new Counter({
   registers: [metrics],
 });
 
-export const fundsDifferences = new Counter({
+export const fundsDifferences = counterBy('invariant', INVARIANTS, {
   name: 'payments_funds_differences_total',
   help: 'Differences found between stored and recomputed funds, by invariant.',
-  labelNames: ['invariant'],
-  registers: [metrics],
 });
-// Starts every series at 0, so that the first difference is an increase.
-for (const invariant of INVARIANTS) fundsDifferences.inc({ invariant }, 0);
 
 const VERIFICATION_FAILURES = ['TIMEOUT', 'ERROR'] as const;
 export type VerificationFailure = (typeof VERIFICATION_FAILURES)[number];
 
-export const failedAccounts = new Counter({
+export const failedAccounts = counterBy('cause', VERIFICATION_FAILURES, {
   name: 'payments_funds_verification_failures_total',
   help: 'Accounts whose funds could not be recomputed, by cause.',
-  labelNames: ['cause'],
-  registers: [metrics],
 });
-for (const cause of VERIFICATION_FAILURES) failedAccounts.inc({ cause }, 0);
 
 export const verificationEnd = new Gauge({
   name: 'payments_funds_verification_end_timestamp_seconds',

@@ -16,6 +16,17 @@ export const rpcDuration = new Histogram({
   registers: [metrics],
 });
 
+/** A counter by one label. Every series starts at 0, so that the first event is an increase for Prometheus. */
+export function counterBy<Label extends string>(
+  label: Label,
+  values: readonly string[],
+  { name, help }: { readonly name: string; readonly help: string },
+): Counter<Label> {
+  const counter = new Counter({ name, help, labelNames: [label], registers: [metrics] });
+  for (const value of values) counter.labels(value).inc(0);
+  return counter;
+}
+
 /** Starts at 0, so that the first failure of an RPC is an increase for Prometheus. */
 export const rpcFailures = new Counter({
   name: 'payments_rpc_failures_total',

@@ -1,8 +1,7 @@
 import type { Logger } from 'pino';
-import { Counter } from 'prom-client';
 import type { CrossTenantDatabase, Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors.ts';
-import { metrics } from '../../platform/process/telemetry.ts';
+import { counterBy } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS, type EnvironmentName } from '../../platform/tenant.ts';
 import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.sql.ts';
@@ -10,14 +9,10 @@ import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-
 import { insertErrorNotices } from '../subscriptions/error-notices.sql.ts';
 import type { SubscriptionError } from '../subscriptions/subscription.ts';
 
-const expiredDeliveries = new Counter({
+const expiredDeliveries = counterBy('environment', ENVIRONMENTS, {
   name: 'payments_webhook_expired_deliveries_total',
   help: 'Deliveries that ended because they were still open when the retention period of their event was over.',
-  labelNames: ['environment'],
-  registers: [metrics],
 });
-// Starts each series at zero, so that the first expired delivery counts as an increase.
-for (const environment of ENVIRONMENTS) expiredDeliveries.inc({ environment }, 0);
 
 interface OldRow extends OrderedObjectRow {
   readonly id: string;

@@ -9,7 +9,7 @@ import { startDashboardFixture } from './dashboard-fixture.ts';
 const fixture = await startDashboardFixture();
 const unknown = await createDashboard({
   config: fixture.harness.config,
-  transport: remoteTransport(fixture.harness.baseUrl, 'of nobody'),
+  transport: remoteTransport(fixture.harness.baseUrl, 'unknown-token'),
   logger: createLogger('silent'),
 });
 afterAll(async () => {

@@ -55,23 +55,15 @@ export function createResendActivities({ dispatch, deliveries }: WebhookClients)
 
 /** Undefined until the resend has ended. */
 function resultOf(resend: Resend): ResendDeliveriesResult | undefined {
-  const counts = {
-    made: Number(resend.madeCount),
-    succeeded: Number(resend.succeededCount),
-    exhausted: Number(resend.exhaustedCount),
-    canceled: Number(resend.canceledCount),
+  const { state, madeCount, succeededCount, exhaustedCount, canceledCount } = resend;
+  if (state !== ResendState.COMPLETED && state !== ResendState.CANCELED) return undefined;
+  return {
+    state: state === ResendState.COMPLETED ? 'COMPLETED' : 'CANCELED',
+    made: Number(madeCount),
+    succeeded: Number(succeededCount),
+    exhausted: Number(exhaustedCount),
+    canceled: Number(canceledCount),
   };
-  switch (resend.state) {
-    case ResendState.COMPLETED:
-      return { state: 'COMPLETED', ...counts };
-    case ResendState.CANCELED:
-      return { state: 'CANCELED', ...counts };
-    case ResendState.RUNNING:
-    case ResendState.UNSPECIFIED:
-      return undefined;
-    default:
-      return resend.state satisfies never;
-  }
 }
 
 function pollIntervalMs({ createdAt }: Resend, more: boolean): number {

@@ -115,16 +115,14 @@ export class AttemptRecorder {
     return planReports(rows, reports, readAt, this.#deps.config);
   }
 
-  /**
-   * @returns the deliveries that were written; another process has taken the lanes of the others.
-   */
+  /** @returns the deliveries that were written; another process has taken the lanes of the others. */
   async #write(run: Run, planned: readonly PlannedReport[]): Promise<Set<string>> {
     const open = planned.filter(({ row }) => row.ended_at === null).flatMap(recordRow);
     const late = planned.filter(({ row }) => row.ended_at !== null).flatMap(recordRow);
     const ids = open.map(({ deliveryId }) => deliveryId);
     const written = [
-      ...(open.length > 0 ? await run<WrittenRow>(RECORD, { rows: jsonRows(open), ids }) : []),
-      ...(late.length > 0 ? await run<WrittenRow>(RECORD_LATE, { rows: jsonRows(late) }) : []),
+      ...(open.length > 0 ? await run<{ delivery_id: string }>(RECORD, { rows: jsonRows(open), ids }) : []),
+      ...(late.length > 0 ? await run<{ delivery_id: string }>(RECORD_LATE, { rows: jsonRows(late) }) : []),
     ];
     return new Set(written.map(({ delivery_id }) => delivery_id));
   }
@@ -179,10 +177,6 @@ export class AttemptRecorder {
     await unblockDeliveries(this.#deps.db.run, objects);
     this.#deps.outboxSignal.committed('EVENTS');
   }
-}
-
-interface WrittenRow {
-  readonly delivery_id: string;
 }
 
 /**

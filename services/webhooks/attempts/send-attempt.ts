@@ -92,7 +92,7 @@ function dispatch(exchange: Exchange, guard: EgressGuard, attempt: Attempt, sign
   const check = guard.checkUrl(attempt.url);
   if (!check.ok) throw new EgressError('EGRESS_DENIED', `the url ${check.detail}`);
   const { body } = attempt;
-  const headers = webhookHeaders({ ...attempt, signature });
+  const headers = webhookHeaders(attempt, signature);
   const request = { method: 'POST', path: check.url.path, headers, body };
   guard.dispatcherFor(attempt.subscriptionId, check.url).dispatch(request, exchange);
 }
@@ -134,11 +134,6 @@ function failureOf(error: unknown): AttemptFailureName {
   return 'CONNECTION_RESET';
 }
 
-/** What the headers of a webhook contain. */
-interface SignedWebhook extends Pick<UnsignedWebhook, 'eventId' | 'startedAt'> {
-  readonly signature: string;
-}
-
 const USER_AGENT = 'Merchant-Payments-Webhooks/1.0';
 
 /** The `webhook-timestamp` of an attempt: Unix time in seconds. */
@@ -149,7 +144,10 @@ const signatureOf = ({ eventId: id, body, secrets, startedAt }: UnsignedWebhook)
   signWebhook({ id, timestamp: timestampOf(startedAt), body }, secrets);
 
 /** The headers of a webhook, without those of the connection, in the order in which they are sent. */
-export const webhookHeaders = ({ eventId, startedAt, signature }: SignedWebhook) => ({
+export const webhookHeaders = (
+  { eventId, startedAt }: Pick<UnsignedWebhook, 'eventId' | 'startedAt'>,
+  signature: string,
+) => ({
   'content-type': 'application/json',
   'user-agent': USER_AGENT,
   'webhook-id': eventId,
@@ -158,8 +156,7 @@ export const webhookHeaders = ({ eventId, startedAt, signature }: SignedWebhook)
 });
 
 /** The headers of a webhook that is signed now. @throws TypeError for a malformed secret. */
-export const signedHeaders = (webhook: UnsignedWebhook) =>
-  webhookHeaders({ ...webhook, signature: signatureOf(webhook) });
+export const signedHeaders = (webhook: UnsignedWebhook) => webhookHeaders(webhook, signatureOf(webhook));
 
 const SECRET_PREFIX = 'whsec_';
 

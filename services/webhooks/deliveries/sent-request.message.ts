@@ -37,7 +37,7 @@ function requestMessage(
   const headers = Object.entries({
     ...(url !== '' && { host: new URL(url).host }),
     connection: 'keep-alive',
-    ...webhookHeaders({ eventId, startedAt: timestampDate(started_at), signature }),
+    ...webhookHeaders({ eventId, startedAt: timestampDate(started_at) }, signature),
     ...(body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
   });
   return {

@@ -108,13 +108,6 @@ export function observeFirstAttempt(environment: EnvironmentName, eventId: strin
 
 /** Registers gauges that are measured when /metrics is read; every process on one database reports the same values. */
 export function registerDispatchMetrics(db: CrossTenantDatabase): void {
-  registerLanes(db);
-  registerOpenDeliveries(db);
-  registerSubscriptions(db);
-  registerPartitions(db);
-}
-
-function registerLanes(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: async () => (await db.run<{ unowned: number; retry_overdue: number | null }>(LANES))[0]!,
     gauges: [
@@ -130,9 +123,6 @@ function registerLanes(db: CrossTenantDatabase): void {
       },
     ],
   });
-}
-
-function registerOpenDeliveries(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<{ environment: string; status: string; count: number }>(OPEN),
     cacheMs: 10_000,
@@ -145,9 +135,6 @@ function registerOpenDeliveries(db: CrossTenantDatabase): void {
       },
     ],
   });
-}
-
-function registerSubscriptions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<ConditionRow>(SUBSCRIPTIONS),
     cacheMs: MINUTE_MS,
@@ -166,9 +153,6 @@ function registerSubscriptions(db: CrossTenantDatabase): void {
       },
     ],
   });
-}
-
-function registerPartitions(db: CrossTenantDatabase): void {
   registerMeasuredGauges({
     measure: () => db.run<PartitionsRow>(PARTITIONS, { environments: ENVIRONMENTS }),
     cacheMs: MINUTE_MS,

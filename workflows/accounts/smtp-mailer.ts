@@ -52,7 +52,9 @@ export function createMailer(
   exchangeMs = EXCHANGE_MS,
 ): SendMail | undefined {
   if (url === undefined) return undefined;
-  const options = { url, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true };
+  // Never sends the password in plain text, unless the URL has ?requireTLS=false, which takes precedence.
+  const requireTLS = new URL(url).password !== '';
+  const options = { url, requireTLS, ...TIMEOUTS, disableFileAccess: true, disableUrlAccess: true };
   // Loaded only where mail is sent: it takes 5 MB.
   const nodemailer = import('nodemailer');
   const domain = /@([\w.-]+)/.exec(from)?.[1] ?? 'localhost';

@@ -256,7 +256,7 @@ export const SETTINGS = {
   SMTP_URL: setting(
     optional(smtpUrl),
     '',
-    'smtp(s)://user:password@host:port for mail to merchants; smtp uses TLS if the server offers it, with ?requireTLS=true always. If absent, no mail is sent',
+    'smtp(s)://user:password@host:port for mail to merchants; smtp requires TLS (STARTTLS) if the URL has a password, and otherwise uses it if the server offers it; ?requireTLS=true or false decides for itself. If absent, no mail is sent',
   ),
   MAIL_FROM: setting(text, 'Merchant Payments <payments@localhost>', 'sender of mail to merchants'),
   SUPPORT_CONTACT: setting(

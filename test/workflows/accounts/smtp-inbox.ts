@@ -32,6 +32,8 @@ export interface SmtpInbox extends AsyncDisposable {
   readonly rejections: Map<string, Rejection>;
   /** Addresses whose mail is accepted without confirming it to the sender. */
   readonly silentFor: Set<string>;
+  /** How often a sender tried to authenticate. */
+  signIns(): number;
   /** How often the address was named as a recipient. */
   attempts(address: string): number;
   mailTo(address: string): ReceivedMail[];
@@ -78,7 +80,10 @@ export async function startSmtpInbox(account?: SmtpAccount): Promise<SmtpInbox> 
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;
   return {
-    url: `smtp://${account ? `${account.user}:${account.password}@` : ''}127.0.0.1:${port}`,
+    url: account
+      ? `smtp://${account.user}:${account.password}@127.0.0.1:${port}?requireTLS=false`
+      : `smtp://127.0.0.1:${port}`,
+    signIns: () => signIns,
     received,
     rejections,
     silentFor,

@@ -65,6 +65,14 @@ describe('a rejection', () => {
     const error = await rejectionOf(mailerTo(strict.url)(mail()));
     expect(error.isPermanent).toBe(false);
     expect(error.message).not.toContain('hushhush');
+    expect(strict.signIns()).toBe(1);
+  });
+
+  it('sends no password in plain text, unless the URL allows it', async () => {
+    await using strict = await startSmtpInbox({ user: 'me', password: 'hushhush' });
+    const secure = strict.url.replace('?requireTLS=false', '');
+    expect((await rejectionOf(mailerTo(secure)(mail()))).isPermanent).toBe(false);
+    expect(strict.signIns()).toBe(0);
   });
 
   it('is temporary when no server is listening', async () => {

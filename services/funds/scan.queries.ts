@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
+import { matchingMerchant } from '../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
-import { inScanOrder, ofScannedTenant, type RecordScan } from '../platform/reads/record-scan.ts';
+import { inScanOrder, type RecordScan } from '../platform/reads/record-scan.ts';
 import type {
   BlockEntity,
   DeductionEntity,
@@ -130,8 +131,8 @@ export const selectDeducted = prepareRead<DeductedFor, SourceDeductionReadRow>((
     select * from unnest(${parameters('merchantIds')}::uuid[], ${parameters('environments')}::text[],
                          ${parameters('sourceIds')}::uuid[]))`;
   const [lost, deducted] = [
-    ofScannedTenant(lostBlocks.where(isGiven), parameters),
-    ofScannedTenant(deductions.where(isGiven), parameters),
+    matchingMerchant(lostBlocks.where(isGiven), parameters),
+    matchingMerchant(deductions.where(isGiven), parameters),
   ];
   return db
     .selectFrom(lost.union(deducted).as('source'))

@@ -17,18 +17,15 @@ export interface RecordKey extends Tenant {
   readonly id: string;
 }
 
-/** The tenant of a validated request; the merchant id in lower case. */
-export function tenantOf(request: { merchantId: string; environment: Environment }): Tenant {
-  return {
-    merchantId: request.merchantId.toLowerCase(),
-    environment: environmentName(request.environment),
-  };
-}
-
 /** The fields with which a request names its tenant. */
 export interface TenantFields {
   readonly merchantId: string;
   readonly environment: Environment;
+}
+
+/** The tenant of a validated request; the merchant id in lower case. */
+export function tenantOf({ merchantId, environment }: TenantFields): Tenant {
+  return { merchantId: merchantId.toLowerCase(), environment: environmentName(environment) };
 }
 
 export function tenantFields({ merchantId, environment }: Tenant): TenantFields {

@@ -18,7 +18,13 @@ import {
   type RefundCaseService,
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { enumName } from '../../services/platform/enum-name.ts';
-import { type RecordKey, type Tenant, tenantFields, tenantOf } from '../../services/platform/tenant.ts';
+import {
+  type RecordKey,
+  type Tenant,
+  type TenantFields,
+  tenantFields,
+  tenantOf,
+} from '../../services/platform/tenant.ts';
 import type { ComparisonName, Finding } from './area-check.contract.ts';
 import {
   type AdvanceState,
@@ -172,7 +178,7 @@ function requestOf(range: Range) {
   return after ? { after: { ...tenantFields(after), id: after.id } } : {};
 }
 
-function pageOf<M extends Parameters<typeof tenantOf>[0], R extends { readonly id: string }>(
+function pageOf<M extends TenantFields, R extends { readonly id: string }>(
   messages: readonly M[],
   next: RecordPosition | undefined,
   recordOf: (message: M) => R,

@@ -5,7 +5,7 @@ import { isTransactionTimeout } from '../database/database-errors.ts';
 import type { Snapshot } from '../database/snapshot.ts';
 import { aborted, resourceExhausted } from '../errors.ts';
 import { type SlotLimits, Slots } from '../process/slots.ts';
-import { type Tenant, tenantOf } from '../tenant.ts';
+import { type Tenant, type TenantFields, tenantOf } from '../tenant.ts';
 import { auditRow, recordAudit } from '../writes/audit.ts';
 import type { Writes } from '../writes/writes.ts';
 import { type ListOrder, type PageRange, positionOf } from './list-order.ts';
@@ -37,7 +37,7 @@ export class Exports {
    * does not keep up.
    */
   async *run<Response>(
-    request: Message & Parameters<typeof tenantOf>[0],
+    request: Message & TenantFields,
     context: HandlerContext,
     work: (read: Read, tenant: Tenant) => AsyncGenerator<Response>,
   ): AsyncGenerator<Response> {
@@ -79,7 +79,7 @@ export class Exports {
 /** An export of the rows of a list, a message for each page. */
 export function exportRows<Row, Response>(
   exports: Exports,
-  request: Message & Parameters<typeof tenantOf>[0],
+  request: Message & TenantFields,
   context: HandlerContext,
   {
     order,

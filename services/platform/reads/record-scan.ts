@@ -4,15 +4,14 @@ import type { Environment, RecordPosition } from '../../../proto/gen/payments/me
 import { invalidArgument } from '../errors.ts';
 import { optionalTenant } from '../rpc/optional-tenant.ts';
 import { type EnvironmentName, environmentEnum, tenantOf } from '../tenant.ts';
+import { type MerchantFilter, matchingMerchant } from './merchant-filter.ts';
 import type { ReadParameters } from './prepared-read.ts';
 
 /** The positions of a page; a page has more records when several share the last position. */
 const PAGE_SIZE = 500;
 
 /** The records of one tenant, or of all, after a position; or those of one id. */
-export interface RecordScan {
-  readonly merchantId: string | undefined;
-  readonly environment: EnvironmentName | undefined;
+export interface RecordScan extends MerchantFilter {
   readonly afterMerchantId: string | undefined;
   readonly afterEnvironment: EnvironmentName | undefined;
   readonly afterId: string | undefined;
@@ -53,7 +52,7 @@ export function inScanOrder<DB, TB extends keyof DB, Row>(
   parameters: ReadParameters<RecordScan>,
 ): SelectQueryBuilder<DB, TB, Row> {
   const columns = ['merchant_id', 'environment', idColumn].map((column) => sql.ref(column));
-  let page = ofScannedTenant(query, parameters);
+  let page = matchingMerchant(query, parameters);
   if (parameters.has('id')) page = page.where(sql<boolean>`${sql.ref(idColumn)} = ${parameters('id')}`);
   if (parameters.has('afterId')) {
     const position = (['afterMerchantId', 'afterEnvironment', 'afterId'] as const).map((name) =>
@@ -63,17 +62,6 @@ export function inScanOrder<DB, TB extends keyof DB, Row>(
   }
   for (const column of columns) page = page.orderBy(column);
   return page.fetch(PAGE_SIZE, 'with ties');
-}
-
-/** Restricts a read to the tenant of the scan, if it has one. */
-export function ofScannedTenant<DB, TB extends keyof DB, Row>(
-  query: SelectQueryBuilder<DB, TB, Row>,
-  parameters: ReadParameters<Pick<RecordScan, 'merchantId' | 'environment'>>,
-): SelectQueryBuilder<DB, TB, Row> {
-  if (!parameters.has('merchantId')) return query;
-  return query
-    .where(sql<boolean>`merchant_id = ${parameters('merchantId')}`)
-    .where(sql<boolean>`environment = ${parameters('environment')}`);
 }
 
 /** Where the next page continues; undefined after the last page. */

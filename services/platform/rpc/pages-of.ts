@@ -1,9 +1,6 @@
-const PAGE_SIZE = 100;
+import type { PageRequest } from '../reads/pagination.ts';
 
-interface PageRequest {
-  readonly pageSize: number;
-  readonly pageToken: string;
-}
+const PAGE_SIZE = 100;
 
 /** Yields the pages of a list, each read only once it is needed. */
 export async function* pagesOf<Page extends { readonly nextPageToken: string }>(

@@ -55,11 +55,6 @@ const workflowKey = createContextKey<string | undefined>(undefined, { descriptio
 const sessionKey = createContextKey<ActorSession | undefined>(undefined, { description: 'session' });
 const actorKey = createContextKey<Actor | undefined>(undefined, { description: 'actor' });
 
-/** Stores the caller and the id of the causing request in the values of an incoming call. */
-export function identifyCall(values: ContextValues, caller: Caller, requestId: string): void {
-  values.set(callerKey, caller).set(requestIdKey, requestId);
-}
-
 /** The caller; undefined before it has been identified. */
 export function callerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
@@ -80,16 +75,20 @@ export function callFor(context: Pick<HandlerContext, 'values'>) {
   return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) } };
 }
 
-/** Stores the workflow and the session in the headers, if any. The interceptors verify the session. */
-export function identifyOrigin(
-  values: ContextValues,
-  headerOf: (name: string) => string | null | undefined,
-): void {
-  const workflowId = headerOf(WORKFLOW_HEADER) ?? undefined;
-  if (workflowId !== undefined && callerOf(values)?.grants.has('saga')) values.set(workflowKey, workflowId);
-  const token = headerOf(ACTOR_HEADERS.sessionToken) ?? undefined;
+/** Reads one header of a call. */
+export type Header = (name: string) => string | null | undefined;
+
+/**
+ * Stores the caller and the id of the causing request in the values of an incoming call, and the workflow and the session
+ * in its headers, if any. The interceptors verify the session.
+ */
+export function identifyCall(values: ContextValues, caller: Caller, requestId: string, header: Header): void {
+  values.set(callerKey, caller).set(requestIdKey, requestId);
+  const workflowId = header(WORKFLOW_HEADER) ?? undefined;
+  if (workflowId !== undefined && caller.grants.has('saga')) values.set(workflowKey, workflowId);
+  const token = header(ACTOR_HEADERS.sessionToken) ?? undefined;
   if (token === undefined) return;
-  values.set(sessionKey, { token, ipAddress: headerOf(ACTOR_HEADERS.ipAddress) ?? '' });
+  values.set(sessionKey, { token, ipAddress: header(ACTOR_HEADERS.ipAddress) ?? '' });
 }
 
 /** The session that came with a call; undefined when a service acts as itself. */

@@ -3,7 +3,7 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import type { ContextValues } from '@connectrpc/connect';
 import { unauthenticated } from '../errors.ts';
 import type { CertificateCaller, ServiceToken } from '../process/setting-parsers.ts';
-import { type Caller, identifyCall, identifyOrigin, REQUEST_ID_HEADER } from './call-context.ts';
+import { type Caller, type Header, identifyCall, REQUEST_ID_HEADER } from './call-context.ts';
 import { certificateCallers } from './certificate-callers.ts';
 import { onTheWire } from './connect-errors.ts';
 import { requiredGrant } from './grants.ts';
@@ -18,9 +18,6 @@ export interface CallerDirectory {
   /** The caller of a token, by the SHA-256 of the token in hex; undefined when the token is not valid. */
   find(tokenSha256: string): Promise<Caller | undefined>;
 }
-
-/** Reads one header of a call. */
-type Header = (name: string) => string | null | undefined;
 
 /** Identifies the caller of a call on the port by its headers, and stores it in the call's values. */
 export type IdentifyCaller = (method: DescMethod, header: Header, values: ContextValues) => Promise<void>;
@@ -69,8 +66,7 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
             // Nothing else maps domain errors before the interceptors run.
             throw onTheWire(error);
           });
-    identifyCall(values, caller, isRequestId(requestId) ? requestId : newRequestId());
-    identifyOrigin(values, header);
+    identifyCall(values, caller, isRequestId(requestId) ? requestId : newRequestId(), header);
   };
 }
 

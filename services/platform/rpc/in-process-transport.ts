@@ -7,16 +7,18 @@ import {
   type MessageInitShape,
 } from '@bufbuild/protobuf';
 import {
+  Code,
   type ContextValues,
   createContextValues,
+  createRouterTransport,
   type Interceptor,
   type Transport,
   type UnaryResponse,
 } from '@connectrpc/connect';
 import { v7 as uuidv7 } from 'uuid';
-import { type Caller, identifyCall, identifyOrigin, REQUEST_ID_HEADER } from './call-context.ts';
+import { type Caller, type Header, identifyCall, REQUEST_ID_HEADER } from './call-context.ts';
 import { composeCall, type UnaryFn } from './compose-call.ts';
-import { type Identify, inProcessStreams, notServedHere } from './in-process-streams.ts';
+import { callError } from './connect-errors.ts';
 import type { ServiceBinding } from './service-binding.ts';
 import { type HeadersSource, UnaryCall } from './unary-call.ts';
 
@@ -34,18 +36,17 @@ export function createInProcessTransport(
   remote?: Transport,
 ): Transport {
   const calls = new Map<DescMethod, UnaryFn | undefined>();
-  const identify: Identify = (values, header) => {
-    identifyCall(values, caller, header(REQUEST_ID_HEADER) ?? uuidv7());
-    identifyOrigin(values, header);
-  };
-  const streams = inProcessStreams(bindings, interceptors, identify, remote);
+  const identify: Identify = (values, header) =>
+    identifyCall(values, caller, header(REQUEST_ID_HEADER) ?? uuidv7(), header);
+  const bindingOf = ({ parent }: DescMethod) => bindings.find(({ service }) => service === parent);
   const callOf = (method: DescMethodUnary): UnaryFn | undefined => {
     if (!calls.has(method)) {
-      const binding = bindings.find(({ service }) => service === method.parent);
+      const binding = bindingOf(method);
       calls.set(method, binding && composeCall(method, binding, interceptors));
     }
     return calls.get(method);
   };
+  let streams: Transport | undefined;
   return {
     async unary<I extends DescMessage, O extends DescMessage>(
       method: DescMethodUnary<I, O>,
@@ -70,9 +71,44 @@ export function createInProcessTransport(
       });
       return call.run(() => run(call), timeoutMs, signal) as Promise<UnaryResponse<I, O>>;
     },
-    stream: async (method, ...call) => streams(method).stream(method, ...call),
+    async stream(method, ...call) {
+      if (bindingOf(method)) {
+        streams ??= streamTransport(bindings, interceptors, identify);
+        return streams.stream(method, ...call);
+      }
+      if (remote) return remote.stream(method, ...call);
+      throw notServedHere(method);
+    },
   };
 }
+
+/** Identifies the caller from the headers of a call, and stores it in the call's values. */
+type Identify = (values: ContextValues, header: Header) => void;
+
+/**
+ * Connect runs the streams in memory and serializes messages: streams are few, and Connect handles deadlines, cancellation
+ * and backpressure.
+ */
+function streamTransport(
+  bindings: readonly ServiceBinding[],
+  interceptors: readonly Interceptor[],
+  identify: Identify,
+): Transport {
+  const identified: Interceptor = (next) => (request) => {
+    identify(request.contextValues, (name) => request.header.get(name));
+    return next(request);
+  };
+  return createRouterTransport(
+    (router) => {
+      for (const binding of bindings) binding.register(router);
+    },
+    { router: { interceptors: [identified, ...interceptors] } },
+  );
+}
+
+/** UNIMPLEMENTED: neither this process nor a remote one serves the method. */
+const notServedHere = ({ parent }: DescMethod) =>
+  callError(Code.Unimplemented, 'ROUTE_NOT_FOUND', `${parent.typeName} is not served by this process`);
 
 /** Reads one header, without constructing Headers from a plain object. */
 function headerOf(headers: HeadersSource, name: string): string | null | undefined {

@@ -4,15 +4,9 @@ import { createAddressPolicy } from './address-policy.ts';
 import { createDnsLookup, type Lookup } from './dns-lookup.ts';
 import { createGuardedConnector, type Dial } from './guarded-connector.ts';
 import { createGuardedPools } from './guarded-pools.ts';
-import { checkHost, createHostResolver, systemLookup } from './host-resolver.ts';
+import { checkHost, createHostResolver, type HostCheck, systemLookup } from './host-resolver.ts';
 import { TlsSessions } from './tls-sessions.ts';
-import {
-  checkWebhookUrl,
-  HOST_NOT_PUBLIC_DETAIL,
-  type PortRange,
-  type WebhookUrl,
-  type WebhookUrlCheck,
-} from './webhook-url.ts';
+import { checkWebhookUrl, type PortRange, type WebhookUrl, type WebhookUrlCheck } from './webhook-url.ts';
 
 /** The settings of one environment; live and sandbox have separate guards. */
 export interface EgressSettings {
@@ -46,8 +40,8 @@ export interface EgressGuard {
   /** Checks everything about a URL that does not need DNS. */
   checkUrl(text: string): WebhookUrlCheck;
   /**
-   * For creation, after `checkUrl`: resolves the host and rejects it when any address is forbidden. `resolves` is false
-   * when DNS did not respond in time: such a URL is accepted, because every connection is checked again.
+   * For creation, after `checkUrl`: resolves the host. One that DNS has not resolved in time is accepted, because every
+   * connection is checked again.
    */
   checkHost(url: WebhookUrl): Promise<HostCheck>;
   /** The dispatcher for requests to this URL's origin: guarded connections used only by this pool key. */
@@ -57,10 +51,6 @@ export interface EgressGuard {
   /** Closes all connections immediately. */
   close(): Promise<void>;
 }
-
-export type HostCheck =
-  | { readonly ok: true; readonly resolves: boolean }
-  | { readonly ok: false; readonly reason: 'HOST_NOT_PUBLIC'; readonly detail: string };
 
 /** Accepted URLs are remembered, because every attempt checks its URL: the check depends on nothing but the settings. */
 const MAX_ACCEPTED = 1_000;
@@ -107,12 +97,7 @@ export function createEgressGuard(settings: EgressSettings, parts: EgressParts =
       }
       return check;
     },
-    async checkHost({ host }) {
-      const outcome = await checkHost(resolveNow, host, creationDnsTimeoutMs);
-      return outcome === 'FORBIDDEN'
-        ? { ok: false, reason: 'HOST_NOT_PUBLIC', detail: HOST_NOT_PUBLIC_DETAIL }
-        : { ok: true, resolves: outcome === 'RESOLVES' };
-    },
+    checkHost: ({ host }) => checkHost(resolveNow, host, creationDnsTimeoutMs),
     dispatcherFor: (poolKey, { origin }) => pools.take(poolKey, origin),
     get poolCount() {
       return pools.size;

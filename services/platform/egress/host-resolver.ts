@@ -45,26 +45,24 @@ export const systemLookup: Lookup = async (name) => {
 };
 
 /**
- * Checks a host within a time limit.
  * - RESOLVES: every address may be dialed.
  * - UNRESOLVED: no response, or none in time; the connection checks again.
  * - FORBIDDEN: an address is forbidden, or a special-use name is not known to be exempt.
  */
-export async function checkHost(
-  resolve: HostResolver,
-  host: Host,
-  timeoutMs: number,
-): Promise<'RESOLVES' | 'UNRESOLVED' | 'FORBIDDEN'> {
+export type HostCheck = 'RESOLVES' | 'UNRESOLVED' | 'FORBIDDEN';
+
+/** Checks a host within a time limit. */
+export async function checkHost(resolve: HostResolver, host: Host, timeoutMs: number): Promise<HostCheck> {
   const timer = new AbortController();
   try {
     const checked = resolve(host).then(
-      () => 'RESOLVES' as const,
-      (error: unknown) => {
+      (): HostCheck => 'RESOLVES',
+      (error: unknown): HostCheck => {
         if (!(error instanceof EgressError)) throw error;
-        return error.kind === 'EGRESS_DENIED' ? ('FORBIDDEN' as const) : ('UNRESOLVED' as const);
+        return error.kind === 'EGRESS_DENIED' ? 'FORBIDDEN' : 'UNRESOLVED';
       },
     );
-    const late = delay(timeoutMs, 'UNRESOLVED' as const, { signal: timer.signal });
+    const late = delay<HostCheck>(timeoutMs, 'UNRESOLVED', { signal: timer.signal });
     late.catch(() => {});
     const outcome = await Promise.race([checked, late]);
     return outcome === 'UNRESOLVED' && host.kind === 'NAME' && host.specialUse ? 'FORBIDDEN' : outcome;

@@ -1,5 +1,9 @@
 import type { EgressGuard } from '../../platform/egress/egress-guard.ts';
-import type { WebhookUrl, WebhookUrlRefusal } from '../../platform/egress/webhook-url.ts';
+import {
+  HOST_NOT_PUBLIC_DETAIL,
+  type WebhookUrl,
+  type WebhookUrlRefusal,
+} from '../../platform/egress/webhook-url.ts';
 import { type DomainError, invalidArgument } from '../../platform/errors.ts';
 
 /**
@@ -10,7 +14,7 @@ export async function acceptWebhookUrl(guard: EgressGuard, text: string): Promis
   const written = guard.checkUrl(text);
   if (!written.ok) throw refused(written.reason, written.detail);
   const host = await guard.checkHost(written.url);
-  if (!host.ok) throw refused(host.reason, host.detail);
+  if (host === 'FORBIDDEN') throw refused('HOST_NOT_PUBLIC', HOST_NOT_PUBLIC_DETAIL);
   return written.url;
 }
 

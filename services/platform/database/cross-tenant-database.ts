@@ -31,22 +31,19 @@ export class CrossTenantDatabase {
   }
 
   /** Runs one statement in its own transaction. */
-  readonly run: Run = <Row>(statement: Statement, parameters: NamedParameters = {}) => {
-    return traceSql(statement.name, undefined, () => this.#run<Row>(statement, parameters));
-  };
-
-  async #run<Row>(statement: Statement, parameters: NamedParameters): Promise<Row[]> {
-    const connection = await this.#database.connect();
-    try {
-      return await this.#query<Row>(connection, statement, parameters);
-    } catch (error) {
-      // PostgreSQL reports an error before it has ended the transaction, whose locks the caller may take next.
-      if (error instanceof pg.DatabaseError) await connection.query('').catch(() => undefined);
-      throw error;
-    } finally {
-      connection.release();
-    }
-  }
+  readonly run: Run = <Row>(statement: Statement, parameters: NamedParameters = {}) =>
+    traceSql(statement.name, undefined, async () => {
+      const connection = await this.#database.connect();
+      try {
+        return await this.#query<Row>(connection, statement, parameters);
+      } catch (error) {
+        // PostgreSQL reports an error before it has ended the transaction, whose locks the caller may take next.
+        if (error instanceof pg.DatabaseError) await connection.query('').catch(() => undefined);
+        throw error;
+      } finally {
+        connection.release();
+      }
+    });
 
   /** Opens a session, for a reader that has to notice when PostgreSQL was restarted. Runs one statement at a time. */
   async session(): Promise<Session> {
@@ -64,13 +61,12 @@ export class CrossTenantDatabase {
 
   /** Runs statements in one transaction; retries as described at {@link retryTransaction}. */
   transaction<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    return traceSql('transaction', undefined, () => retryTransaction(() => this.#transactionOnce(work)));
-  }
-
-  async #transactionOnce<T>(work: (run: Run) => Promise<T>): Promise<T> {
-    const connection = await this.#database.connect();
-    const run: Run = (statement, parameters = {}) => this.#query(connection, statement, parameters);
-    return inTransaction(connection, 'begin', () => work(run));
+    const once = async () => {
+      const connection = await this.#database.connect();
+      const run: Run = (statement, parameters = {}) => this.#query(connection, statement, parameters);
+      return inTransaction(connection, 'begin', () => work(run));
+    };
+    return traceSql('transaction', undefined, () => retryTransaction(once));
   }
 
   async #query<Row>(connection: PoolClient, { name, text }: Statement, parameters: NamedParameters) {

@@ -162,18 +162,13 @@ export class Database {
    * Like `read`, in a read-only transaction of its own with one snapshot. The server cancels the statement after
    * `timeoutMs`, including waits for locks (see `isStatementCanceled`).
    */
-  readSnapshot<Row>(query: PreparedRead<Row>, limits: { readonly timeoutMs: number }): Promise<Row[]> {
-    return traceSql('read', query.sql, () => this.#readSnapshot(query, limits));
-  }
-
-  async #readSnapshot<Row>(
-    query: PreparedRead<Row>,
-    { timeoutMs }: { readonly timeoutMs: number },
-  ): Promise<Row[]> {
+  readSnapshot<Row>(query: PreparedRead<Row>, { timeoutMs }: { readonly timeoutMs: number }): Promise<Row[]> {
     const begin = `begin isolation level repeatable read read only; set local statement_timeout = ${timeoutMs}`;
-    const connection = await this.#reads.connect();
-    const result = await inTransaction(connection, begin, () => connection.query(this.#statementOf(query)));
-    return result.rows as Row[];
+    return traceSql('read', query.sql, async () => {
+      const connection = await this.#reads.connect();
+      const result = await inTransaction(connection, begin, () => connection.query(this.#statementOf(query)));
+      return result.rows as Row[];
+    });
   }
 
   /** Begins a snapshot for several reads; dispose of it when done. */

@@ -116,14 +116,14 @@ export class Replica {
 
   /** Reads that wait at the same time share one query. */
   #update(): Promise<void> {
-    this.#updating ??= this.#readPosition().finally(() => {
-      this.#updating = undefined;
-    });
+    this.#updating ??= positionOf(this.#pool)
+      .then((lsn) => {
+        this.#replayed = lsn;
+      })
+      .finally(() => {
+        this.#updating = undefined;
+      });
     return this.#updating;
-  }
-
-  async #readPosition(): Promise<void> {
-    this.#replayed = await positionOf(this.#pool);
   }
 
   /** A server that has restarted, or was restored from a backup, may show less than the one it replaces. */

@@ -26,11 +26,7 @@ function requireCurrent({ expiryMs }: PeerCertificate): void {
   throw unauthenticated('CERTIFICATE_EXPIRED', 'the client certificate has expired');
 }
 
-const unknownCertificate = (uris: readonly string[]): DomainError =>
-  unauthenticated(
-    'CERTIFICATE_UNKNOWN',
-    'the client certificate names no caller, and the call has no token',
-    {
-      uri: uris.join(' '),
-    },
-  );
+function unknownCertificate(uris: readonly string[]): DomainError {
+  const message = 'the client certificate names no caller, and the call has no token';
+  return unauthenticated('CERTIFICATE_UNKNOWN', message, { uri: uris.join(' ') });
+}

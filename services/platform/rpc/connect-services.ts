@@ -11,8 +11,8 @@ type ClientConfig = RpcTlsConfig & { readonly SERVICES_URL: string };
 
 /** Opens the files of RPC_TLS_…; undefined if they are not set. Throws when they cannot be used. */
 export function openRpcTls(config: RpcTlsConfig, logger: Logger): TlsFiles | undefined {
-  const { RPC_TLS_CERT_PATH: certPath, RPC_TLS_KEY_PATH: keyPath } = config;
-  return openFiles('rpc', { ...config, certPath, keyPath }, logger);
+  const { RPC_TLS_CA_CERT_PATH, RPC_TLS_CERT_PATH, RPC_TLS_KEY_PATH } = config;
+  return openFiles('rpc', [RPC_TLS_CA_CERT_PATH, RPC_TLS_CERT_PATH, RPC_TLS_KEY_PATH], logger);
 }
 
 /**
@@ -35,12 +35,10 @@ export function connectDashboardServices(
   files: TlsFiles | undefined,
   logger: Logger,
 ): Transport | undefined {
-  const {
-    DASHBOARD_SERVICE_TOKEN: token,
-    DASHBOARD_RPC_TLS_CERT_PATH: certPath,
-    DASHBOARD_RPC_TLS_KEY_PATH: keyPath,
-  } = config;
-  const own = openFiles('dashboard-rpc', { ...config, certPath, keyPath }, logger);
+  const { DASHBOARD_SERVICE_TOKEN: token, RPC_TLS_CA_CERT_PATH } = config;
+  const { DASHBOARD_RPC_TLS_CERT_PATH, DASHBOARD_RPC_TLS_KEY_PATH } = config;
+  const paths = [RPC_TLS_CA_CERT_PATH, DASHBOARD_RPC_TLS_CERT_PATH, DASHBOARD_RPC_TLS_KEY_PATH];
+  const own = openFiles('dashboard-rpc', paths, logger);
   if (own === undefined && token === undefined) return undefined;
   return connect(config, token, own ?? files);
 }
@@ -55,11 +53,7 @@ function connect(
 
 function openFiles(
   name: string,
-  {
-    RPC_TLS_CA_CERT_PATH: caCertPath,
-    certPath,
-    keyPath,
-  }: RpcTlsConfig & { readonly certPath: string | undefined; readonly keyPath: string | undefined },
+  [caCertPath, certPath, keyPath]: readonly (string | undefined)[],
   logger: Logger,
 ): TlsFiles | undefined {
   if (!caCertPath || !certPath || !keyPath) return undefined;

@@ -51,16 +51,14 @@ export class StoredCallers implements CallerDirectory {
   async #snapshot(maxAgeMs: number): Promise<Snapshot> {
     const oldest = performance.now() - maxAgeMs;
     if (this.#latest && this.#latest.startedAt > oldest) return this.#latest;
-    if (!this.#pending || this.#pending.startedAt <= oldest) this.#pending = this.#read();
+    if (!this.#pending || this.#pending.startedAt <= oldest) {
+      const startedAt = performance.now();
+      this.#pending = { startedAt, snapshot: this.#read(startedAt) };
+    }
     return this.#pending.snapshot;
   }
 
-  #read(): { startedAt: number; snapshot: Promise<Snapshot> } {
-    const startedAt = performance.now();
-    return { startedAt, snapshot: this.#load(startedAt) };
-  }
-
-  async #load(startedAt: number): Promise<Snapshot> {
+  async #read(startedAt: number): Promise<Snapshot> {
     const rows = await Promise.race([
       this.#database.read(selectActiveTokens({})),
       delay(FRESH_MS, undefined, { ref: false }),

@@ -121,15 +121,11 @@ export async function recordResponse(
   response: Uint8Array,
 ): Promise<void> {
   const recorded = await executeNamed(em, RECORD_ONE, { ...scope, response: Buffer.from(response) });
-  if (recorded.length === 0) throw new KeyUsedConcurrently();
+  if (recorded.length === 0) throw usedConcurrently();
 }
 
 /** Another transaction recorded a response under a key that this one has claimed. */
-class KeyUsedConcurrently extends Error {
-  constructor() {
-    super('an idempotency key was used concurrently');
-  }
-}
+const usedConcurrently = () => new Error('an idempotency key was used concurrently');
 
 /** Returns the positions of the keys that were locked and have no current record. */
 const CLAIM_MANY = `
@@ -179,7 +175,7 @@ export async function recordResponses(
     response: Buffer.from(response).toString('base64'),
   }));
   const recorded = await executeNamed(em, RECORD_MANY, { rows: jsonRows(rows) });
-  if (recorded.length < rows.length) throw new KeyUsedConcurrently();
+  if (recorded.length < rows.length) throw usedConcurrently();
 }
 
 const keyOf = ({ merchantId, environment, caller, method, key }: IdempotencyScope) => ({

@@ -18,10 +18,10 @@ import { announceDeprecations } from './plugins/deprecation.ts';
 import { serveDocs } from './plugins/docs.ts';
 import { serveErrorDocs } from './plugins/error-docs.ts';
 import { acceptOnManySockets } from './plugins/listening.ts';
-import { handleErrors, ProblemWriter } from './plugins/problem-details.ts';
+import { ProblemWriter } from './plugins/problem-details.ts';
 import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
 import { limitRequests } from './plugins/request-limit.ts';
-import { addResponseHeaders, newRequestId, setResponseHeaders } from './plugins/response-headers.ts';
+import { addResponseHeaders, newRequestId, responseHeaders } from './plugins/response-headers.ts';
 import { rejectUnroutable, routeProblem } from './plugins/routing.ts';
 import { serializerCompiler } from './plugins/serialization.ts';
 import { closeGracefully } from './plugins/shutdown.ts';
@@ -88,7 +88,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
   traceRequests(app);
   decorateRequests(app);
   addResponseHeaders(app);
-  handleErrors(app, writer);
+  app.setErrorHandler((error, request, reply) => writer.send(error, request, reply));
   rejectUnroutable(app);
   readBodies(app);
 
@@ -157,8 +157,7 @@ function openApp({ config, logger, log, writer, socketErrors }: AppParts): Gatew
       connectionsCheckingInterval: Math.ceil(timeoutMs / TIMEOUT_CHECKS_PER_TIMEOUT),
     },
     frameworkErrors: (error, request, reply) => {
-      setResponseHeaders(reply, request.id);
-      writer.send(error, request, reply);
+      writer.send(error, request, reply.headers(responseHeaders(request.id)));
       log.requestCompleted(undefined, request, reply);
     },
     clientErrorHandler: (error, socket) => socketErrors.handle(error, socket),

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { API_KEY_SCOPES, type ApiKeyScopeName } from '../../services/platform/api-key-scopes.ts';
-import { isUnauthenticated, missingApiKey, missingScope } from '../problems/access-problems.ts';
+import { apiKeyProblem, isUnauthenticated, missingScope } from '../problems/access-problems.ts';
 import { Problem } from '../problems/problem.ts';
 import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import type { Quota } from '../rate-limits/rate-limit.ts';
@@ -56,7 +56,7 @@ export function createAccess({ authenticator, limits }: AccessOptions): Access {
     if (caller !== undefined) return caller;
     const address = rateLimitAddress(request.ip);
     try {
-      if (key === undefined) throw missingApiKey();
+      if (key === undefined) throw apiKeyProblem('API_KEY_MISSING');
       const isUnknown = environmentOfApiKey(key) !== undefined && !authenticator.wasValid(key);
       if (isUnknown) return await lookUp(key, address, request.id, reply);
       return await authenticator.authenticate(key, request.id);

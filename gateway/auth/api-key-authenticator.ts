@@ -5,7 +5,7 @@ import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
 import { type EnvironmentName, environmentEnum } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
-import { invalidApiKey, isUnauthenticated } from '../problems/access-problems.ts';
+import { apiKeyProblem, isUnauthenticated } from '../problems/access-problems.ts';
 import { problemOfRpc } from '../problems/rpc-problems.ts';
 
 /** The owner of an authenticated API key. */
@@ -70,7 +70,7 @@ export class ApiKeyAuthenticator {
    * API_KEY_ENVIRONMENT_MISMATCH. Concurrent requests with the same key share one lookup until it is stale.
    */
   async authenticate(key: string, requestId: string): Promise<ApiCaller> {
-    if (environmentOfApiKey(key) === undefined) throw invalidApiKey();
+    if (environmentOfApiKey(key) === undefined) throw apiKeyProblem('API_KEY_INVALID');
     const pending = this.#pending.get(key);
     if (pending !== undefined && pending.freshUntil > performance.now()) return pending.caller;
     const freshUntil = performance.now() + FRESH_MS;

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from './named-schemas.ts';
+import type { Json } from './named-schemas.ts';
 
 /** The schema keywords that examples are built from. */
 interface ExampleSchema {
@@ -17,10 +17,6 @@ export function exampleOf(schema: object): Json {
   if (fallback !== undefined) return fallback;
   if (names) return names[0]!;
   if (items) return [exampleOf(items)];
-  if (properties) return exampleOfMembers(properties);
-  throw new TypeError(`a schema of type ${type} has no example`);
-}
-
-function exampleOfMembers(properties: Readonly<Record<string, ExampleSchema>>): JsonObject {
+  if (!properties) throw new TypeError(`a schema of type ${type} has no example`);
   return Object.fromEntries(Object.entries(properties).map(([name, member]) => [name, exampleOf(member)]));
 }

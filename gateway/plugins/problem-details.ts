@@ -1,7 +1,6 @@
 import { ConnectError } from '@connectrpc/connect';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { GatewayApp } from '../gateway-app.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, problemBody } from '../problems/problem.ts';
 import { PROBLEM_TYPES } from '../problems/problem-types.ts';
 import { internalError, problemOfRpc } from '../problems/rpc-problems.ts';
@@ -49,11 +48,6 @@ export class ProblemWriter {
     if (code === 'INTERNAL_ERROR') this.#logger.error({ err: cause, requestId, code }, 'request failed');
     else this.#logger.warn({ reason: String(cause), requestId, code }, 'request failed');
   }
-}
-
-/** Handles every error thrown while a request is processed. */
-export function handleErrors(app: GatewayApp, writer: ProblemWriter): void {
-  app.setErrorHandler((error, request, reply) => writer.send(error, request, reply));
 }
 
 /** Maps any thrown value to a problem: a Problem, an RPC error or a Fastify error. */

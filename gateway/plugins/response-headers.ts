@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyReply } from 'fastify';
 import type { GatewayApp } from '../gateway-app.ts';
 
 /** Generates a request id. Ids sent by clients are ignored, so that every id is unique. */
@@ -19,12 +18,7 @@ export const responseHeaders = (requestId: string) => ({ 'request-id': requestId
 /** Adds the request id and the security headers to every response. */
 export function addResponseHeaders(app: GatewayApp): void {
   app.addHook('onRequest', (request, reply, done) => {
-    setResponseHeaders(reply, request.id);
+    reply.headers(responseHeaders(request.id));
     done();
   });
-}
-
-/** Sets the same headers on a response that hooks do not see. */
-export function setResponseHeaders(reply: FastifyReply, requestId: string): void {
-  reply.headers(responseHeaders(requestId));
 }

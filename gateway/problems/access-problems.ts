@@ -10,19 +10,9 @@ const HOST_OF_ENVIRONMENT: Readonly<Record<EnvironmentName, string>> = {
   test: 'This is a test key; use it on the sandbox host.',
 };
 
-/** A request without a bearer API key. */
-export function missingApiKey(): Problem {
-  return staticProblem('API_KEY_MISSING', CHALLENGE);
-}
-
-/** A key that is mistyped, unknown or revoked; the response does not distinguish these. */
-export function invalidApiKey(): Problem {
-  return staticProblem('API_KEY_INVALID', CHALLENGE);
-}
-
-/** A key after its expiry. */
-export function expiredApiKey(): Problem {
-  return staticProblem('API_KEY_EXPIRED', CHALLENGE);
+/** A request without a valid key. A key that is mistyped, unknown or revoked is API_KEY_INVALID. */
+export function apiKeyProblem(code: 'API_KEY_MISSING' | 'API_KEY_INVALID' | 'API_KEY_EXPIRED'): Problem {
+  return staticProblem(code, CHALLENGE);
 }
 
 /** A key of the given environment on the host of the other one. */

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { PING_TYPE } from '../../services/contracts/webhooks/ping-type.ts';
 import { errorInfoOf, fieldViolationsOf } from '../../services/platform/rpc/connect-errors.ts';
-import { apiKeyEnvironmentMismatch, expiredApiKey, invalidApiKey } from './access-problems.ts';
+import { apiKeyEnvironmentMismatch, apiKeyProblem } from './access-problems.ts';
 import { MAX_POINTER_SHOWN, Problem, staticProblem } from './problem.ts';
 
 /** Most outages are a restart or a failover, over within seconds. */
@@ -33,8 +33,8 @@ const BY_REASON: Readonly<Record<string, ToProblem>> = {
   EVENT_NOT_FOUND: () => new Problem('INVALID_REQUEST', '/eventId is not the id of an event of the sandbox.'),
   IDEMPOTENCY_KEY_IN_USE: () => staticProblem('IDEMPOTENCY_KEY_IN_USE'),
   IDEMPOTENCY_KEY_REUSED: () => staticProblem('IDEMPOTENCY_KEY_REUSED'),
-  API_KEY_INVALID: invalidApiKey,
-  API_KEY_EXPIRED: expiredApiKey,
+  API_KEY_INVALID: () => apiKeyProblem('API_KEY_INVALID'),
+  API_KEY_EXPIRED: () => apiKeyProblem('API_KEY_EXPIRED'),
   API_KEY_ENVIRONMENT_MISMATCH: (_, { environment }) =>
     apiKeyEnvironmentMismatch(environment === 'live' ? 'live' : 'test'),
 };

@@ -16,7 +16,6 @@ export type GatewayApp = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-/** The dependencies of every route. */
 export interface RouteDependencies {
   readonly clients: Clients;
   readonly access: Access;

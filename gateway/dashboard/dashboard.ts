@@ -44,7 +44,6 @@ export interface DashboardOptions {
   readonly logger: Logger;
 }
 
-/** The merchants' dashboard. */
 export interface Dashboard extends GatewayApp {
   /** Every registered page and action of merchants. */
   readonly registered: readonly Registered[];

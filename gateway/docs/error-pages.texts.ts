@@ -1,6 +1,5 @@
 import type { GuideLanguage } from './languages.ts';
 
-/** The words of the pages that explain each error. */
 export const errorPagesTexts = {
   en: {
     pageTitle: 'Errors of the Merchant Payments API',

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import { serviceUnavailable } from '../problems/rpc-problems.ts';
 
-/** A message of an event stream. */
 export interface StreamMessage {
   readonly event: string;
   readonly data: object;

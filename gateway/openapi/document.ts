@@ -37,13 +37,11 @@ const apiKeyOf = (environment: EnvironmentName) => ({
 interface DocumentOptions {
   readonly host: ApiHost;
   readonly operations: readonly RoutedOperation[];
-  /** The event catalog. */
   readonly eventTypes: readonly EventType[];
   /** The language of the guides in the description; everything else is in English. */
   readonly language: GuideLanguage;
 }
 
-/** Builds the OpenAPI document of one host. */
 export function openApiDocument({ host, operations, eventTypes, language }: DocumentOptions): JsonObject {
   const { environment, baseUrl } = host;
   const names = eventTypes.map(({ name }) => name);

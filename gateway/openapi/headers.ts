@@ -56,7 +56,6 @@ export function headersOn({ keyLimit }: ApiHost): JsonObject {
   };
 }
 
-/** The name of a documented response header. */
 export type HeaderName = keyof typeof HEADERS;
 
 /** References to documented headers, for a response object. */

@@ -8,7 +8,6 @@ import { type HeaderName, headerReferences } from './headers.ts';
 import type { Json, JsonObject, NamedSchemas } from './named-schemas.ts';
 import { problemResponses } from './problem-responses.ts';
 
-/** An operation and its route. */
 export interface RoutedOperation {
   readonly method: string;
   /** The path as in the router: parameters as `:name`. */

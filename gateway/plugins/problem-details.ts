@@ -33,7 +33,6 @@ export class ProblemWriter {
       .send(Buffer.from(body));
   }
 
-  /** The body of a problem, as JSON. */
   body(problem: Problem, requestId: string, target: string): string {
     return JSON.stringify(problemBody(problem, { docsUrl: this.#docsUrl(), requestId, target }));
   }

@@ -12,10 +12,8 @@ const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** The headers of every response. */
 export const responseHeaders = (requestId: string) => ({ 'request-id': requestId, ...SECURITY_HEADERS });
 
-/** Adds the request id and the security headers to every response. */
 export function addResponseHeaders(app: GatewayApp): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(responseHeaders(request.id));

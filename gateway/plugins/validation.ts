@@ -98,7 +98,6 @@ function locationOf(part: HttpPart, pointer: string): string {
   }
 }
 
-/** Unescapes a step of a JSON pointer. */
 function unescapePointer(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~');
 }

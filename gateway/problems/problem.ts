@@ -11,7 +11,6 @@ export interface ProblemBody {
   readonly code: ProblemCode;
 }
 
-/** The media type of every error response. */
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /** The path, below the public URL, that the `type` of every problem points to. */

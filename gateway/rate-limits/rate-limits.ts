@@ -8,7 +8,6 @@ import { type CountingHost, RateLimitStore } from './rate-limit-store.ts';
 /** Where requests are counted. */
 type StoreConfig = Pick<Config, 'RATE_LIMIT_STORE' | 'DATABASE_URL' | 'DATABASE_PREPARED_STATEMENTS'>;
 
-/** The settings of the limits. */
 export type RateLimitConfig = StoreConfig &
   Pick<Config, 'RATE_LIMIT_LIVE' | 'RATE_LIMIT_SANDBOX' | 'RATE_LIMIT_ADDRESS'>;
 

@@ -10,7 +10,6 @@ import { pageRequest } from '../http/pages.ts';
 import { advanceRequestListSchema } from './advance-request.schema.ts';
 import { operation } from './operation.ts';
 
-/** GET /v1/advance/requests */
 export function advancesRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get('/v1/advance/requests', operation(access, advanceRequestListSchema), async (request) => {
     const { advanceRequests, nextPageToken } = await clients.advances.listAdvanceRequests(

@@ -16,7 +16,6 @@ import { jsonTimestamp, optionalTimestamp } from '../http/json-timestamp.ts';
 import { operation } from './operation.ts';
 import { productSchema } from './product.schema.ts';
 
-/** GET /v1/products/{id} */
 export function catalogRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get('/v1/products/:id', operation(access, productSchema), async (request) => {
     const { product } = await clients.products.getProduct(

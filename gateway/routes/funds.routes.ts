@@ -11,7 +11,6 @@ import { Problem } from '../problems/problem.ts';
 import { fundsReleaseListSchema, releaseCalendarSchema } from './funds-release.schema.ts';
 import { operation } from './operation.ts';
 
-/** GET /v1/funds/releases and /v1/funds/releases/calendar */
 export function fundsRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get('/v1/funds/releases', operation(access, fundsReleaseListSchema), async (request) => {
     const { from, status, to } = request.query;

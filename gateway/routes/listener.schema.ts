@@ -4,7 +4,6 @@ import { closedObject, oneOf, uuid } from './schemas.ts';
 const eventType = () => Type.String({ minLength: 1, maxLength: 100 });
 const eventTypes = Type.Optional(Type.Array(eventType(), { minItems: 1, maxItems: 50, uniqueItems: true }));
 
-/** A listener to open. */
 export const listenerCreation = closedObject({
   signingSecret: Type.String({
     pattern: '^whsec_[A-Za-z0-9+/]{32,86}={0,2}$',

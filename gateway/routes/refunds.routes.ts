@@ -14,7 +14,6 @@ import { pageJson, pageRequest } from '../http/pages.ts';
 import { operation } from './operation.ts';
 import { refundCaseListSchema } from './refund-case.schema.ts';
 
-/** GET /v1/refund-cases */
 export function refundsRoutes(app: GatewayApp, { clients, access }: RouteDependencies): void {
   app.get('/v1/refund-cases', operation(access, refundCaseListSchema), async (request) => {
     const { initiator, orderId, paymentIntentId, status } = request.query;

@@ -48,7 +48,6 @@ export const amount = (description: string, minimum = 0) =>
 export const count = (description: string, minimum = 0, maximum?: number) =>
   Type.Integer({ minimum, ...(maximum !== undefined && { maximum }), description });
 
-/** An enum of names. */
 export const oneOf = <const Names extends readonly string[]>(names: Names, description: string) =>
   Type.Unsafe<Names[number]>({ type: 'string', enum: names, description });
 
@@ -119,7 +118,6 @@ export const pageLimit = (maximum: number) =>
     }),
   );
 
-/** A page of a list. */
 export const page = <S extends TSchema>(title: string, description: string, item: S, nextCursor: string) =>
   resource(title, description, pageMembers(item, nextCursor));
 

@@ -1,7 +1,6 @@
 /** The largest amount, and the largest sum of a day: JSON numbers are exact up to it. */
 export const MAX_AMOUNT_MINOR = 9_007_199_254_740_991n;
 
-/** The currency of every amount. */
 export const CURRENCY = 'BRL';
 
 /** An amount, but never less than zero. */

@@ -1,6 +1,5 @@
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 
-/** API key scopes by public name. */
 export const API_KEY_SCOPES = {
   'refunds:read': ApiKeyScope.REFUNDS_READ,
   'catalog:read': ApiKeyScope.CATALOG_READ,
@@ -11,7 +10,6 @@ export const API_KEY_SCOPES = {
 
 export type ApiKeyScopeName = keyof typeof API_KEY_SCOPES;
 
-/** The public name of a scope. */
 export function apiKeyScopeName(scope: ApiKeyScope): ApiKeyScopeName {
   const entry = Object.entries(API_KEY_SCOPES).find(([, value]) => value === scope);
   if (!entry) throw new TypeError(`${scope} is not a scope`);

@@ -8,7 +8,6 @@ import type { Pagination } from './reads/pagination.ts';
 import type { ServiceBinding } from './rpc/service-binding.ts';
 import type { Writes } from './writes/writes.ts';
 
-/** The dependencies of an area's services. */
 export interface AreaDependencies {
   readonly config: ServicesConfig;
   readonly database: Database;

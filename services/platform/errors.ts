@@ -11,7 +11,6 @@ export type ErrorKind =
   | 'PERMISSION_DENIED'
   | 'UNAVAILABLE';
 
-/** A fault of one field of a request. */
 export interface FieldFault {
   /** Path of the field, in proto names; empty for the request as a whole. */
   readonly field: string;
@@ -66,7 +65,6 @@ export const unauthenticated = errorOfKind('UNAUTHENTICATED');
 export const permissionDenied = errorOfKind('PERMISSION_DENIED');
 export const unavailable = errorOfKind('UNAVAILABLE');
 
-/** UNAVAILABLE (DATABASE_UNAVAILABLE). */
 export const databaseUnavailable = (): DomainError =>
   unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached or is busy; try again');
 

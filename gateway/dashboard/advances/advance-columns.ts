@@ -4,7 +4,6 @@ import { textsFor, type View } from '../shell/view.ts';
 import { statusBadge } from './advance-status.ts';
 import { advancesTexts } from './advances.texts.ts';
 
-/** The columns of a table of advance requests. */
 export function advanceColumns(view: View): Column<AdvanceRequest>[] {
   const t = textsFor(view, advancesTexts);
   return [

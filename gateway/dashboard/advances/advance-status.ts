@@ -36,7 +36,6 @@ export function statusNames(view: PlainView) {
   return { ...statuses, RELEASED: paidOrPaying };
 }
 
-/** A request's status as a badge. */
 export function statusBadge(view: PlainView, request: Pick<AdvanceRequest, 'status' | 'payout'>): Html {
   const name = openPayout(request) ?? enumName(AdvanceRequestStatus, request.status);
   return badge(TONES[name], textsFor(view, advancesTexts).statuses[name]);

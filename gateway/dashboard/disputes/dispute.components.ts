@@ -22,20 +22,17 @@ const TONES: Readonly<Record<DisputeState, Tone>> = {
   REVERSED: 'good',
 };
 
-/** The state of a dispute now. */
 export function stateOf({ closedAt, outcome, response, dueAt }: Dispute): DisputeState {
   if (closedAt) return endOf(outcome);
   if (response) return response.submittedAt ? 'AWAITING_DECISION' : 'UNDER_REVIEW';
   return dueAt && timestampMs(dueAt) <= Date.now() ? 'UNANSWERED' : 'NEEDS_RESPONSE';
 }
 
-/** How a closed dispute ended. */
 export function endOf(outcome: DisputeOutcome): 'WON' | 'LOST' | 'REVERSED' {
   if (outcome === DisputeOutcome.REVERSED) return 'REVERSED';
   return outcome === DisputeOutcome.LOST ? 'LOST' : 'WON';
 }
 
-/** A dispute's state as a badge. */
 export function stateBadge(view: View, dispute: Dispute): Html {
   const state = stateOf(dispute);
   return badge(TONES[state], textsFor(view, disputesTexts).states[state]);
@@ -51,7 +48,6 @@ export function dueDate(view: View, dispute: Dispute): Html {
   return html`<span class="deadline">${isAwaiting ? deadlineBadge(view, dueAt) : nothing} ${moment(view, dueAt)}</span>`;
 }
 
-/** What is disputed. */
 export function disputedAmount(view: View, { amountMinor }: Dispute): Html {
   if (amountMinor === undefined) {
     return html`<span class="soft">${textsFor(view, disputesTexts).restOfSale}</span>`;

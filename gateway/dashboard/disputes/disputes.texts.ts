@@ -1,4 +1,3 @@
-/** Texts of the pages of disputes. */
 export const disputesTexts = {
   'pt-BR': {
     title: 'Disputas',

@@ -1,7 +1,6 @@
 import type { Dispute } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { View } from '../shell/view.ts';
 
-/** Disputes by id. */
 export type Disputes = ReadonlyMap<string, Dispute>;
 
 /** Reads the disputes among up to a hundred ids, of which some may be those of other records. */

@@ -28,7 +28,6 @@ export function amountsOf(row: Released): Amounts {
   };
 }
 
-/** The totals by kind. */
 export function sumOf(all: readonly Amounts[]): Amounts {
   const sum = (kind: AmountKind) => all.reduce((total, amounts) => total + amounts[kind], 0n);
   return {

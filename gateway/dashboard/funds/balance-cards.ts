@@ -10,7 +10,6 @@ export function balanceOf({ clients }: View): Promise<GetBalanceResponse | undef
   return unlessRefused(clients.funds.getBalance({}), { AMOUNT_OUT_OF_RANGE: undefined });
 }
 
-/** A card for each amount of the balance. */
 export function balanceCards(view: View, balance: GetBalanceResponse | undefined): Html {
   const t = textsFor(view, fundsTexts).balance;
   if (!balance) return notice('busy', t.tooLarge);

@@ -8,10 +8,8 @@ import { textsFor, type View } from '../shell/view.ts';
 import { monthOf, monthShifted, type YearMonth } from './months.ts';
 import { salesTexts } from './sales.texts.ts';
 
-/** The query parameters of a range. */
 export const dateRangeParameters = { from: filterParameter, to: filterParameter };
 
-/** The query parameters of a download for a range. */
 export const fileParameters = { ...dateRangeParameters, format: formatParameter };
 
 interface Bounds {
@@ -61,7 +59,6 @@ export class DateRange implements Bounds {
     return { ...(this.from && { fromDate: this.from }), ...(this.to && { toDate: this.to }) };
   }
 
-  /** A date field for each bound. */
   fields(labels: Readonly<Bounds>): Html {
     return html`${(['from', 'to'] as const).map((name) =>
       inputField({ name, label: labels[name], fault: this.#faults[name] }, this[name], html`type="date"`),

@@ -11,7 +11,6 @@ export function parseMonth(text: string): YearMonth | undefined {
   return isCivilDate(`${month}-01`) ? month : undefined;
 }
 
-/** The month of a date. */
 export const monthOf = (date: CivilDate): YearMonth => date.slice(0, 7);
 
 /** The month a number of months later, or earlier when negative; undefined outside the years 1 to 9999. */

@@ -9,13 +9,11 @@ type NamedSale = Pick<Sale, 'id' | 'orderNumber' | 'productId' | 'customerRefere
 /** The names of products, by id. A product that the catalog does not have has none. */
 export type ProductNames = ReadonlyMap<string, string>;
 
-/** Sales by id, and the names of their products. */
 export interface SaleNames {
   readonly sales: ReadonlyMap<string, Sale>;
   readonly products: ProductNames;
 }
 
-/** Reads the names of the products of a page of sales. */
 export async function readProductNames(view: View, sales: readonly NamedSale[]): Promise<ProductNames> {
   const productIds = distinct(sales.map(({ productId }) => productId));
   if (productIds.length === 0) return new Map();

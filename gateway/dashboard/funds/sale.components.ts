@@ -10,7 +10,6 @@ export const SALE_STATES = ['SCHEDULED', 'PARTIALLY_RELEASED', 'RELEASED', 'BLOC
 
 const TONES = { SCHEDULED: 'busy', PARTIALLY_RELEASED: 'busy', RELEASED: 'good', BLOCKED: 'bad' } as const;
 
-/** The status of a sale's funds. */
 export function saleBadge(view: View, { status }: Sale): Html {
   const name = enumName(SaleStatus, status);
   return badge(TONES[name], textsFor(view, salesTexts).states[name]);
@@ -22,12 +21,10 @@ export function saleLink(view: View, { id, orderNumber }: Pick<Sale, 'id' | 'ord
   return number ? link(view, `/funds/sales/${id}`, number) : saleIdLink(view, id);
 }
 
-/** A link to a sale by its id. */
 export function saleIdLink(view: View, id: string): Html {
   return link(view, `/funds/sales/${id}`, shortenedId(id));
 }
 
-/** How a sale was paid. */
 export function methodText(view: View, { method, installments }: Sale): string {
   const t = textsFor(view, salesTexts);
   const name = t.methods[enumName(SaleMethod, method)];

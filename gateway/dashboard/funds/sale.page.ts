@@ -134,7 +134,6 @@ function advancedAmount(view: View, { advancedAmountMinor, advanceRequestIds }: 
   return html`${money(view, advancedAmountMinor)}${links}`;
 }
 
-/** The status of an installment, and what blocks it. */
 function installmentStatus(view: View, { status, blocks }: SaleInstallment, disputes: Disputes): Html {
   const holders = blocks.map(({ reason, sourceId }) => {
     const name = blockText(view, reason, sourceId, disputes);

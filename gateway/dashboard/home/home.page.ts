@@ -105,7 +105,6 @@ interface Home {
   readonly refused?: Html;
 }
 
-/** Lists a person's merchants and their open invitations. */
 function homePage(view: PlainView, person: Person, { invitations, first, refused }: Home): Page {
   const t = textsFor(view, homeTexts);
   const merchants = [...person.roles];

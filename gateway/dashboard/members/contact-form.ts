@@ -20,7 +20,6 @@ export interface ContactEntry {
   readonly fault: string;
 }
 
-/** The form for the merchant's contact in this environment. */
 export function contactForm(view: View, contact: GetMerchantContactResponse, entry?: ContactEntry): Html {
   const t = textsFor(view, membersTexts);
   const email = entry?.email ?? (contact.isSet ? contact.emails[0] : '');

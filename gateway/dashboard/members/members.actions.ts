@@ -16,7 +16,6 @@ const RPCS = AccountService.method;
 const role = Type.Enum(ROLE_NAMES);
 const email = Type.String({ maxLength: 254 });
 
-/** Changes the role of a member, and removes members. */
 export function memberActions(pages: Pages): void {
   const form = Type.Object({ role });
   const changeRole = { ...ACTION, rpc: RPCS.changeMemberRole, path: `${MEMBERS_PATH}/:accountId/role`, form };
@@ -36,7 +35,6 @@ export function memberActions(pages: Pages): void {
   });
 }
 
-/** Invites members, and revokes invitations. */
 export function invitationActions(pages: Pages): void {
   const form = Type.Object({ email, role });
   const invite = { ...ACTION, rpc: RPCS.inviteMember, path: `${MEMBERS_PATH}/invite`, form };
@@ -56,7 +54,6 @@ export function invitationActions(pages: Pages): void {
   });
 }
 
-/** Changes the merchant's contact. */
 export function contactAction(pages: Pages): void {
   const languages = Object.keys(CONTACT_LANGUAGES) as ['pt-BR', 'en'];
   const form = Type.Object({ contact: email, language: Type.Enum(languages) });

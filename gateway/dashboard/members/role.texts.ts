@@ -45,7 +45,6 @@ export const roleTexts = {
 /** The form value of a role; that of the least powerful for an unknown one. */
 export const roleName = (role: Role): RoleName => ROLE_NAMES.find((name) => ROLES[name] === role) ?? 'viewer';
 
-/** The options of a role drop-down. */
 export function roleOptions(view: PlainView): (readonly [RoleName, string])[] {
   const t = textsFor(view, roleTexts);
   return ROLE_NAMES.map((name) => [name, t[name]]);

@@ -16,7 +16,6 @@ const Query = Type.Object({
   page: pageParameter,
 });
 
-/** The list of products, newest first. */
 export function productListPage(pages: Pages): void {
   const options = { path: '/products', role: Role.VIEWER, section: 'products', query: Query } as const;
   pages.page(options, async (view, { query }) => {

@@ -10,7 +10,6 @@ import type { Html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { productsTexts } from './products.texts.ts';
 
-/** The name of a product's status. */
 export type StateName = EnumName<typeof ProductStatus>;
 
 const TONES: Readonly<Record<StateName, Tone>> = { DRAFT: 'busy', ACTIVE: 'good', ARCHIVED: 'off' };
@@ -18,13 +17,11 @@ const TONES: Readonly<Record<StateName, Tone>> = { DRAFT: 'busy', ACTIVE: 'good'
 /** The statuses of a product, in the order of a drop-down. */
 export const STATES = Object.keys(TONES) as StateName[];
 
-/** A product's status as a badge. */
 export function stateBadge(view: View, { status }: Pick<Product, 'status'>): Html {
   const name = enumName(ProductStatus, status);
   return badge(TONES[name], textsFor(view, productsTexts).states[name]);
 }
 
-/** The product type as text. */
 export function typeText(view: View, { productType }: Pick<Product, 'productType'>): string {
   return textsFor(view, productsTexts).types[enumName(ProductType, productType)];
 }

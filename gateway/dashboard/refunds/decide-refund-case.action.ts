@@ -20,7 +20,6 @@ const ApproveForm = Type.Object({
 });
 const ContestForm = Type.Object({ contest_reason: Type.String({ maxLength: MAX_FORM_LENGTH }) });
 
-/** Approves or contests a refund case. */
 export function decideRefundCaseActions(pages: Pages): void {
   const decide = async (
     view: View,

@@ -1,4 +1,3 @@
-/** Texts of what was refunded and lost of a payment. */
 export const paymentTexts = {
   'pt-BR': {
     title: 'Quanto ainda pode ser reembolsado',

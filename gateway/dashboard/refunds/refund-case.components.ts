@@ -17,7 +17,6 @@ import { type Html, html } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
-/** The name of a case's status. */
 export type StateName = EnumName<typeof RefundCaseStatus>;
 
 type BlockerName = EnumName<typeof RefundBlocker>;
@@ -37,10 +36,8 @@ const TONES: Readonly<Record<StateName, Tone>> = {
 /** The statuses of a case, in the usual order. */
 export const STATES = Object.keys(TONES) as StateName[];
 
-/** The name of a case's status. */
 export const stateOf = ({ status }: Pick<RefundCase, 'status'>) => enumName(RefundCaseStatus, status);
 
-/** A case's status as a badge. */
 export function stateBadge(view: View, refundCase: Pick<RefundCase, 'status'>): Html {
   const state = stateOf(refundCase);
   return badge(TONES[state], textsFor(view, refundsTexts).states[state]);
@@ -73,7 +70,6 @@ export function deadline(view: View, refundCase: RefundCase): Html {
   return html`<span class="deadline">${deadlineBadge(view, at)} ${moment(view, at)}</span>`;
 }
 
-/** The blockers as badges. */
 export function blockers(view: View, { blockedBy }: RefundCase): Html {
   const t = textsFor(view, refundsTexts);
   if (blockedBy.length === 0) return html`<span class="soft">${t.noBlockers}</span>`;
@@ -81,7 +77,6 @@ export function blockers(view: View, { blockedBy }: RefundCase): Html {
   return html`<span class="held">${badges}</span>`;
 }
 
-/** The blockers with an explanation each. */
 export function blockerList(view: View, { blockedBy }: RefundCase): Html {
   const t = textsFor(view, refundsTexts);
   if (blockedBy.length === 0) return html`<p>${t.noBlockers}</p>`;

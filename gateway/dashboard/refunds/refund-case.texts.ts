@@ -1,4 +1,3 @@
-/** Texts of the page of a refund case, with the forms for the decision. */
 export const refundCaseTexts = {
   'pt-BR': {
     title: (amount: string) => `Reembolso de ${amount}`,

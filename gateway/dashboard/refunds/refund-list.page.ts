@@ -114,7 +114,6 @@ const linkOf = ({ range, state, isBlocked, ...filters }: Filters) => ({
   ...filters,
 });
 
-/** The value of the status filter. */
 const statusOf = ({ state, isBlocked }: Pick<Filters, 'state' | 'isBlocked'>) =>
   isBlocked ? BLOCKED : state;
 

@@ -15,7 +15,6 @@ import { pathTo, textsFor, type View } from '../shell/view.ts';
 import { refundCaseTexts } from './refund-case.texts.ts';
 import { refundsTexts } from './refunds.texts.ts';
 
-/** The facts of a case and of its decisions. */
 export function facts(view: View, refundCase: RefundCase, names: SaleNames): Html {
   const t = textsFor(view, refundCaseTexts);
   const list = textsFor(view, refundsTexts);
@@ -39,7 +38,6 @@ export function facts(view: View, refundCase: RefundCase, names: SaleNames): Htm
   ]);
 }
 
-/** The provider's record of the refund. */
 export function providerSide(view: View, { provider }: RefundCase): Html {
   const t = textsFor(view, refundCaseTexts);
   if (!provider) return html`<p>${t.noProvider}</p>`;

@@ -28,7 +28,6 @@ export function promptText(view: View): string {
   return canSee(view, 'webhooks') ? t.prompt : t.noEndpoints;
 }
 
-/** The results of a search. */
 export function resultsPage(view: View, { text, records, matches }: Results): Page {
   const t = textsFor(view, searchTexts);
   const { sales, refundCases, disputes, advances, endpoints, hasMore, hasMoreOfCustomer } = matches;

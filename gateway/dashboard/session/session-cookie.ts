@@ -24,7 +24,6 @@ export function setSessionCookie(reply: FastifyReply, token: string): void {
   reply.setCookie(SESSION_COOKIE, token, COOKIE_ATTRIBUTES);
 }
 
-/** Clears the session cookie. */
 export function clearSessionCookie(reply: FastifyReply): void {
   reply.clearCookie(SESSION_COOKIE, COOKIE_ATTRIBUTES);
 }

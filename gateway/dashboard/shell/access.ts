@@ -6,7 +6,6 @@ import type { EnvironmentName } from '../../../services/platform/tenant.ts';
 import type { layoutTexts } from './layout.texts.ts';
 import type { View } from './view.ts';
 
-/** A section of the merchant's navigation. */
 export type Section = keyof (typeof layoutTexts)['en']['sections'];
 
 /** Who may use a page or an action. */

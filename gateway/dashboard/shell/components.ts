@@ -12,7 +12,6 @@ const SOON_MS = 48 * 3_600_000;
 /** The meaning of a badge's or notice's color. */
 export type Tone = 'good' | 'busy' | 'bad' | 'off';
 
-/** A column of a table. */
 export interface Column<Row> {
   readonly label: string;
   cell(row: Row): Html | string;
@@ -86,7 +85,6 @@ export function amountColumn<Row>(
   return { label, isNumber: true, cell: (row) => money(view, amountMinorOf(row)) };
 }
 
-/** A column of counts. */
 export function countColumn<Row>(
   view: Pick<PlainView, 'format'>,
   label: string,
@@ -187,11 +185,9 @@ interface FormOptions {
   readonly submit: string;
   readonly tone?: 'primary' | 'danger' | 'plain';
   readonly fields?: Html;
-  /** Whether a field is a file. */
   readonly hasFile?: boolean;
 }
 
-/** Hidden inputs, by name. */
 export function hiddenFields(values: Readonly<Record<string, string>>): Html {
   return html`${Object.entries(values).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply } from 'fastify';
 
-/** A file to download. */
 export interface Download {
   readonly name: string;
   readonly contentType: string;

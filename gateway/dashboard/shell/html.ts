@@ -5,5 +5,4 @@ export type Html = ReturnType<typeof html>;
 
 export { html };
 
-/** Empty HTML. */
 export const nothing: Html = html``;

@@ -133,7 +133,6 @@ function switchLinks(view: View): Html {
 <p class="merchant"><span>${t.merchant}</span> <a href="/">${merchantText(view.person, view.merchantId)}</a></p>`;
 }
 
-/** Searches the merchant's environment. */
 function searchForm(view: View): Html {
   const t = textsFor(view, layoutTexts);
   const [path, query] = view.url.split('?');

@@ -45,7 +45,6 @@ type ActionOptions<Form extends TObject> = PageLocation &
 
 type Params = Readonly<Record<string, string>>;
 
-/** What an action receives. */
 interface ActionInput<Form extends TObject> {
   readonly params: Params;
   readonly form: Static<Form>;
@@ -63,10 +62,8 @@ interface Redirect {
 /** The addresses of the APIs, whose guides pages link to. */
 type PublicUrls = Pick<Config, 'PUBLIC_URL_LIVE' | 'PUBLIC_URL_SANDBOX'>;
 
-/** What a page or an action responds with. */
 export type Outcome = Redirect | Page;
 
-/** A registered page, download or action. */
 export interface Registered extends PageSpec {
   readonly method: 'GET' | 'POST';
   readonly isDownload?: boolean;

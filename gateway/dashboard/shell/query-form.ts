@@ -7,7 +7,6 @@ import { type Page, type PlainView, textsFor } from './view.ts';
 
 const MAX_LENGTH = 100;
 
-/** The query parameter of a filter. */
 export const filterParameter = Type.Optional(Type.String({ maxLength: MAX_LENGTH }));
 
 /** Whether the text of a filter by id is valid. */

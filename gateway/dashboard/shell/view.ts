@@ -13,7 +13,6 @@ export const ENVIRONMENT_PATHS = {
   test: 'sandbox',
 } as const satisfies Record<EnvironmentName, string>;
 
-/** The signed-in person. */
 export interface Person {
   readonly accountId: string;
   readonly sessionId: string;

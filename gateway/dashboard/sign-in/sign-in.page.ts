@@ -43,7 +43,6 @@ interface SignedOut {
   readonly endSessionUrl: string | undefined;
 }
 
-/** Confirms the sign-out. */
 export function signedOutPage(view: PlainView, { everywhere, providerName, endSessionUrl }: SignedOut): Page {
   const t = textsFor(view, signInTexts);
   return {

@@ -10,7 +10,6 @@ import { signedOutPage } from './sign-in.page.ts';
 /** The page after sign-out; with `?everywhere` when all sessions ended. */
 export const SIGNED_OUT_PATH = '/signed-out';
 
-/** Registers POST /sign-out, GET /signed-out. */
 export function signOutRoutes(
   { app, guard, accounts }: RouteDependencies,
   provider: OpenIdClient,

@@ -21,7 +21,6 @@ export interface StepsTexts {
 interface StepSubmission<Form extends TObject> {
   readonly view: View;
   readonly id: string;
-  /** The form's idempotency key. */
   readonly key: string;
   readonly form: Static<Form>;
 }
@@ -46,7 +45,6 @@ export interface StepsPageOptions<Subject, Step extends { readonly name: string 
   perform(step: Step, submission: StepSubmission<Form>): Promise<unknown>;
 }
 
-/** Registers a steps page and the action of each step. */
 export function stepsPage<Subject, Step extends { readonly name: string }, Form extends TObject>(
   pages: Pages,
   options: StepsPageOptions<Subject, Step, Form>,

@@ -42,7 +42,6 @@ interface Typed {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
-  /** The initial value. */
   readonly initial: string;
 }
 
@@ -56,12 +55,10 @@ export function typedField(
   return inputField(about, draft?.values[name] ?? initial, html`autocomplete="off" ${more}`);
 }
 
-/** An input for an amount in reais. */
 export function amountField(draft: Draft | undefined, typed: Typed): Html {
   return typedField(draft, typed, html`inputmode="decimal" maxlength="30"`);
 }
 
-/** An input for a number of days ago. */
 export function daysField(draft: Draft | undefined, typed: Typed, max: number): Html {
   return typedField(draft, typed, html`type="number" min="0" max="${max}"`);
 }

@@ -1,4 +1,3 @@
-/** Texts of the table of an object's events. */
 export const eventTableTexts = {
   'pt-BR': {
     hint: 'Do mais recente ao mais antigo.',

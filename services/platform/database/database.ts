@@ -24,7 +24,6 @@ import { traceSql } from './trace-sql.ts';
 /** The result of `defineEntity`, of any type. */
 export type EntityDefinition = NonNullable<Options['entities']>[number];
 
-/** Options of {@link Database.open}. */
 export interface DatabaseOptions {
   readonly url: string;
   /** Maximum number of connections for transactions, and the same number for reads. */

@@ -81,7 +81,6 @@ export class TenantTransaction {
     return this.findOne(entity, where, { lockMode: LockMode.PESSIMISTIC_WRITE });
   }
 
-  /** The tenant's matching rows. */
   find<E extends TenantOwned>(
     entity: EntityName<E>,
     where: FilterQuery<NoInfer<E>>,

@@ -3,7 +3,6 @@ import { promises as dns } from 'node:dns';
 /** Resolves a name to all its addresses, IPv4 first; rejects when there are none. */
 export type Lookup = (name: string) => Promise<readonly string[]>;
 
-/** Looks up names in DNS. */
 export interface DnsLookup {
   /** Queries DNS. */
   readonly now: Lookup;

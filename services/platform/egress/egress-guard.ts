@@ -46,7 +46,6 @@ export interface EgressGuard {
   checkHost(url: WebhookUrl): Promise<HostCheck>;
   /** The dispatcher for requests to this URL's origin: guarded connections used only by this pool key. */
   dispatcherFor(poolKey: string, url: WebhookUrl): Dispatcher;
-  /** The number of open pools. */
   readonly poolCount: number;
   /** Closes all connections immediately. */
   close(): Promise<void>;

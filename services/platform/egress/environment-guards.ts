@@ -28,7 +28,6 @@ export function createEnvironmentGuards(config: EgressConfig): EnvironmentGuards
   };
 }
 
-/** Closes the connections of both guards. */
 export async function closeGuards({ live, test }: EnvironmentGuards): Promise<void> {
   await Promise.all([live.close(), test.close()]);
 }

@@ -71,7 +71,6 @@ const NOT_HTTPS_DETAIL = `must use https. ${OWN_MACHINE}`;
 export const HOST_NOT_PUBLIC_DETAIL = `must have a host on the public internet. ${OWN_MACHINE}`;
 const TOO_LONG_DETAIL = `must be at most ${MAX_WEBHOOK_URL_LENGTH} characters long, also as the service stores it`;
 
-/** The port of a URL, or the default of its scheme. */
 function portOf(url: URL): number {
   return url.port === '' ? 443 : Number(url.port);
 }

@@ -1,7 +1,6 @@
 import type { CrossTenantDatabase, Statement } from '../database/cross-tenant-database.ts';
 import { registerMeasuredGauges } from '../process/measured-gauges.ts';
 
-/** The maximum number of rows to count. */
 const COUNT_LIMIT = 100_000;
 
 interface CommandsRow {

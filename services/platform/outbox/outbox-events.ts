@@ -11,7 +11,6 @@ export interface OutboxEvent {
   /** The object that the event is about; its events are numbered from 1 without gaps. */
   readonly objectId: string;
   readonly data: JsonObject;
-  /** The id of the request that caused the event. */
   readonly requestId: string;
   readonly occurredAt: Date;
 }

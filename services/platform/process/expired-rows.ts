@@ -4,7 +4,6 @@ import type { PeriodicTask } from './periodic-tasks.ts';
 const BATCH_ROWS = 1_000;
 
 interface ExpiredRows {
-  /** The name of the task. */
   readonly name: string;
   readonly table: string;
   /** The column from which a row's age counts. Needs an index, which finds the oldest rows. */

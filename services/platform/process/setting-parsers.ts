@@ -239,7 +239,6 @@ export const temporalAddress: Parser<string> = (value) => {
   return value;
 };
 
-/** The path of a file. */
 export const readableFile: Parser<string> = (path) => {
   try {
     readFileSync(path);
@@ -249,7 +248,6 @@ export const readableFile: Parser<string> = (path) => {
   return path;
 };
 
-/** The path of a PEM file with certificates. */
 export const certificateFile: Parser<string> = (path) =>
   pemFile(path, 'a certificate', (pem) => new X509Certificate(pem));
 

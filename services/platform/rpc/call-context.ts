@@ -60,7 +60,6 @@ export function callerOf(values: ContextValues): Caller | undefined {
   return values.get(callerKey);
 }
 
-/** The name of the caller. */
 export function callerNameOf(context: Pick<HandlerContext, 'values'>): string {
   return callerOf(context.values)?.name ?? '';
 }

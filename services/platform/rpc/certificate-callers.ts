@@ -3,7 +3,6 @@ import type { CertificateCaller } from '../process/setting-parsers.ts';
 import type { Caller } from './call-context.ts';
 import type { PeerCertificate } from './peer-certificate.ts';
 
-/** Finds the caller that a client certificate names. */
 export type FindCertificateCaller = (peer: PeerCertificate) => Caller;
 
 /**

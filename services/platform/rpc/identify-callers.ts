@@ -22,7 +22,6 @@ export interface CallerDirectory {
 /** Identifies the caller of a call on the port by its headers, and stores it in the call's values. */
 export type IdentifyCaller = (method: DescMethod, header: Header, values: ContextValues) => Promise<void>;
 
-/** The sources of callers. */
 export interface CallerSources {
   readonly tokens: readonly ServiceToken[];
   /** Callers in addition to those of `tokens`. Default: none. */

@@ -14,7 +14,6 @@ export async function* pagesOf<Page extends { readonly nextPageToken: string }>(
   }
 }
 
-/** All items of a list. */
 export async function allItems<Page extends { readonly nextPageToken: string }, Item>(
   read: (request: PageRequest) => Promise<Page>,
   itemsOf: (page: Page) => readonly Item[],

@@ -117,7 +117,6 @@ function cutOff(sockets: Iterable<Socket>): void {
   for (const socket of sockets) socket.destroy();
 }
 
-/** The HTTP/1.1 connections. */
 class Http1Connections {
   readonly #server: ReturnType<typeof createHttp1Server>;
   readonly #retired = new WeakSet<Socket>();
@@ -179,7 +178,6 @@ function endOnceIdle(session: ServerHttp2Session): () => void {
   };
 }
 
-/** The HTTP/2 connections. */
 class Http2Connections {
   readonly #server = createHttp2Server(HTTP2_LIMITS);
   readonly #sessions = new Set<ServerHttp2Session>();

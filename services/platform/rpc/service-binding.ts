@@ -9,7 +9,6 @@ export interface ServiceBinding {
   register(router: ConnectRouter): void;
 }
 
-/** Binds an implementation to its service. */
 export function bindService<S extends DescService>(
   service: S,
   implementation: ServiceImpl<S>,

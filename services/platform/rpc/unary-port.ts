@@ -14,7 +14,6 @@ import { storePeer } from './peer-certificate.ts';
 import type { ServiceBinding } from './service-binding.ts';
 import { UnaryCall } from './unary-call.ts';
 
-/** A unary method that this port serves. */
 interface ServedMethod {
   readonly method: DescMethodUnary;
   readonly run: UnaryFn;

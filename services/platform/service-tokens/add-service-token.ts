@@ -3,7 +3,6 @@ import { requireFutureExpiry } from '../credential-lifetime.ts';
 import type { Run, Statement } from '../database/cross-tenant-database.ts';
 import { alreadyExists } from '../errors.ts';
 
-/** The values of a new service token. */
 export interface NewServiceToken {
   readonly name: string;
   readonly grants: readonly string[];

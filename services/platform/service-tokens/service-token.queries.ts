@@ -60,7 +60,6 @@ interface ServiceTokenPage extends PageRange {
   readonly state: CredentialState | undefined;
 }
 
-/** A page of tokens in list order. */
 export const selectServiceTokens = prepareRead<ServiceTokenPage, ServiceTokenRow>((parameters) => {
   let query = tokens();
   if (parameters.has('name')) query = query.where('name', '=', parameters('name'));
@@ -72,7 +71,6 @@ export const selectServiceTokens = prepareRead<ServiceTokenPage, ServiceTokenRow
 export const serviceTokenNotFound = () =>
   notFound('SERVICE_TOKEN_NOT_FOUND', 'the service token does not exist');
 
-/** Reads the record of an existing token. */
 export async function readServiceToken(database: Database, id: string): Promise<ServiceToken> {
   const row = await database.readOne(selectToken({ id }));
   return serviceTokenMessage(row!);

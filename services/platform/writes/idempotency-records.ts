@@ -15,7 +15,6 @@ import { type Tenant, tenantOf } from '../tenant.ts';
 /** How long the response of an idempotency key is replayed, as SQL. */
 export const RECORD_LIFETIME = "interval '24 hours'";
 
-/** A request of a write RPC. */
 export type WriteRequest = Message & {
   merchantId: string;
   environment: Environment;

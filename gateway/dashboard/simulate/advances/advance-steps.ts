@@ -27,7 +27,6 @@ export interface AdvanceStep {
   act(act: Act): Promise<unknown>;
 }
 
-/** The name of a request's status. */
 export const stateOf = ({ status }: AdvanceRequest) => enumName(AdvanceRequestStatus, status);
 
 /** Whether a request was made in the past; its later steps are dated there too, before its installments are due. */
@@ -40,7 +39,6 @@ function pastOccurrence(request: AdvanceRequest): { readonly occurredAt?: Timest
   return isBackdated(request) && at ? { occurredAt: at } : {};
 }
 
-/** All steps of a request. */
 export const ADVANCE_STEPS: readonly AdvanceStep[] = [
   {
     name: 'approve',

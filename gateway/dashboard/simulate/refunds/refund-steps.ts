@@ -40,7 +40,6 @@ export type Choice =
   | 'responded-dispute'
   | 'lost-dispute';
 
-/** The submitted values of a step's form. */
 export interface StepForm {
   readonly reason?: string;
   readonly reviewer?: string;

@@ -23,7 +23,6 @@ export interface CaseWrite {
   readonly refundCaseId: string;
 }
 
-/** Whether a case has one of these statuses. */
 export const isIn = (...states: readonly (keyof typeof RefundCaseStatus)[]) => {
   const statuses: ReadonlySet<RefundCaseStatus> = new Set(states.map((name) => RefundCaseStatus[name]));
   return ({ refundCase }: SimulatedCase) => statuses.has(refundCase.status);
@@ -32,14 +31,12 @@ export const awaitsMerchant = isIn('MERCHANT_REVIEW');
 export const isInReview = isIn('SERVICE_REVIEW');
 export const isProcessing = isIn('PROCESSING');
 const isClosed = isIn('SUCCEEDED', 'FAILED', 'CANCELED', 'REJECTED');
-/** Whether a case is being executed. */
 export const isExecuting = (simulated: SimulatedCase) =>
   simulated.refundCase.executionStartedAt !== undefined || isProcessing(simulated);
 /** Whether a case is neither closed nor being executed. */
 export const isOpen = (simulated: SimulatedCase) => !isClosed(simulated) && !isExecuting(simulated);
 export const isBlockedBy = ({ refundCase }: SimulatedCase, blocker: RefundBlocker) =>
   refundCase.blockedBy.includes(blocker);
-/** Whether the merchant's deadline has passed. */
 export const isLate = ({ refundCase: { merchantReviewDeadlineAt: at } }: SimulatedCase) =>
   at === undefined || timestampMs(at) <= Date.now();
 /** Whether any of the manual blockers is present, or absent. */

@@ -11,7 +11,6 @@ export const METHODS = ['INSTANT_TRANSFER', 'CARD'] as const;
 /** More than a year, so that all installments of most sales can be due. */
 export const MAX_DAYS_AGO = 400;
 
-/** The form that creates a sale. */
 export function saleForm(view: View, products: readonly Product[], draft?: Draft): Html {
   const t = textsFor(view, saleTexts);
   const words = textsFor(view, salesTexts);

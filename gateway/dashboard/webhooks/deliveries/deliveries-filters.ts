@@ -51,7 +51,6 @@ export interface ParsedFilters {
   readonly any: boolean;
 }
 
-/** Parses the filters of a query. */
 export function parseFilters(query: DeliveriesQueryValues): ParsedFilters {
   const faults: Partial<Record<keyof DeliveriesQueryValues, Fault>> = {};
   const given = (name: keyof DeliveriesQueryValues) => query[name]?.trim() || undefined;

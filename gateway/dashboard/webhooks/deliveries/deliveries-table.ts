@@ -28,7 +28,6 @@ interface TableOptions {
   readonly subscription?: WebhookSubscription | undefined;
 }
 
-/** A table of deliveries with their last attempts. */
 export function deliveriesTable(
   view: View,
   deliveries: readonly Delivery[],

@@ -26,7 +26,6 @@ export interface DeliveryDetails {
   readonly resend: Resend | undefined;
 }
 
-/** Explains the status of a delivery in a sentence. */
 export function statusReasonText(view: PlainView, details: DeliveryDetails): string {
   return textsFor(view, deliveryTexts).why[reasonOf(details)];
 }

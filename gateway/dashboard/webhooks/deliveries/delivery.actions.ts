@@ -2,7 +2,6 @@ import { DeliveryService } from '../../../../proto/gen/payments/webhooks/v1/webh
 import type { Pages } from '../../shell/pages.ts';
 import { resendsTexts } from '../resends/resends.texts.ts';
 
-/** Retries, cancels or resends a delivery. */
 export function deliveryActions(pages: Pages): void {
   const { retryDelivery, cancelDelivery, resendDeliveries } = DeliveryService.method;
   const spec = { section: 'webhooks', refusals: resendsTexts } as const;

@@ -13,7 +13,6 @@ import { type PlainView, textsFor } from '../../shell/view.ts';
 import { attemptFailureTexts } from './attempt-failure.texts.ts';
 import { deliveriesTexts } from './deliveries.texts.ts';
 
-/** The statuses that a delivery can have. */
 export type KnownStatus = Exclude<DeliveryStatus, DeliveryStatus.UNSPECIFIED>;
 
 const TONES: Readonly<Record<KnownStatus, Tone>> = {

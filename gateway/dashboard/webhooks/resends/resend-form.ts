@@ -77,7 +77,6 @@ export function resendSection(view: View, subscription: WebhookSubscription): Ht
   return html`<details class="confirm"><summary>${t.form.title}</summary>${resendForms(view, subscription, lastDay())}</details>`;
 }
 
-/** The fields of the RPC for a scope. */
 export const scopeFields = (scope: Scope) => ({
   onlyFailed: scope !== 'all',
   skipNeverSent: scope === 'failed',

@@ -159,7 +159,6 @@ export function revealForm(view: View, { id }: Pick<Subscription, 'id'>): Html {
   return form(view, { action: `/webhooks/${id}/reveal`, submit: t.show });
 }
 
-/** Whether the current secret has been revealed. */
 export function isShown(secrets: readonly SigningSecretStatus[]): boolean {
   return secrets.some(({ signsUntil, revealedAt }) => !signsUntil && revealedAt !== undefined);
 }

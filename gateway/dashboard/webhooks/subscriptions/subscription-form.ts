@@ -9,7 +9,6 @@ import { newSubscriptionTexts } from './new-subscription.texts.ts';
 
 const LIST_ID = 'event-types';
 
-/** The fields that the forms of a subscription submit. */
 export const SubscriptionForm = Type.Object({
   url: Type.String({ maxLength: 20_000 }),
   description: Type.Optional(Type.String({ maxLength: 20_000 })),

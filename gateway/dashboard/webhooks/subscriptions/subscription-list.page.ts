@@ -19,7 +19,6 @@ import { withTroubleBanner } from './trouble-banner.ts';
 const PAGE_SIZE = 25;
 const QUERY = Type.Object({ page: pageParameter });
 
-/** The list of subscriptions. */
 export function subscriptionListPage(pages: Pages): void {
   const options = { path: '/webhooks', role: Role.VIEWER, section: 'webhooks', query: QUERY } as const;
   pages.page(options, async (view, { query }) => {

@@ -40,7 +40,6 @@ const QUERY = Type.Object({
   missed_to: filterParameter,
 });
 
-/** The page of a subscription. */
 export function subscriptionPage(pages: Pages, config: DashboardConfig): void {
   pages.page(
     { path: '/webhooks/:subscriptionId', role: Role.VIEWER, section: 'webhooks', query: QUERY },
@@ -66,7 +65,6 @@ export function subscriptionPage(pages: Pages, config: DashboardConfig): void {
   );
 }
 
-/** The data of a subscription's page. */
 interface SubscriptionDetails {
   readonly subscription: WebhookSubscription;
   readonly secrets: readonly SigningSecretStatus[];

@@ -8,7 +8,6 @@ import { pathTo, textsFor, type View } from '../../shell/view.ts';
 import { attemptResultText, dueText, latencyText, statusBadge } from '../deliveries/delivery.components.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
 
-/** The outcome of a test event so far. */
 export async function testOutcome(view: View, subscriptionId: string, eventId: string): Promise<Html> {
   const t = textsFor(view, subscriptionTexts).test;
   const request = { subscriptionId, eventId, pageSize: 1, withLastAttempt: true };

@@ -8,7 +8,7 @@ import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
 import { type DeliveryStatusName, isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
 import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
-import { type OrderedObjectRow, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
+import type { OrderedObjectRow, Unblocker } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { disableSubscription } from '../subscriptions/disable-subscription.ts';
 import { SubscriptionEntity } from '../subscriptions/subscription.entity.ts';
@@ -31,6 +31,7 @@ interface Dependencies extends Pick<AreaDependencies, 'writes' | 'outboxSignal' 
   readonly config: RecorderConfig;
   /** Counts what was recorded. */
   readonly statistics: Pick<EndpointStatistics, 'add'>;
+  readonly unblocker: Pick<Unblocker, 'unblock'>;
 }
 
 const GONE = 410;
@@ -174,7 +175,7 @@ export class AttemptRecorder {
    */
   async #unblockNext(objects: readonly OrderedObjectRow[]): Promise<void> {
     if (objects.length === 0) return;
-    await unblockDeliveries(this.#deps.db.run, objects);
+    await this.#deps.unblocker.unblock(objects);
     this.#deps.outboxSignal.committed('EVENTS');
   }
 }

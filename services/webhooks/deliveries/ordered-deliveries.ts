@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
@@ -12,27 +13,40 @@ export interface OrderedObjectRow {
 }
 
 /**
- * Unblocks the first open delivery of each object, if it is BLOCKED: the owner of its lane reads it next.
+ * Unblocks the first open delivery of each object, if it is BLOCKED: the owner of its lane reads it next. Returns the
+ * objects whose delivery it could not lock.
  * @param objects a relation of (merchant_id, environment, subscription_id, object_id).
+ * @param locked what to do with a delivery that another transaction has locked: wait for it, or skip it.
  */
-const unblockSql = (objects: string) => `
-update webhooks.open_delivery d
-   set status = case when s.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()
-  from ${objects} as input
- cross join lateral (
-   select id, merchant_id, environment, status from webhooks.open_delivery
-    where merchant_id = input.merchant_id and environment = input.environment
-      and ordered and subscription_id = input.subscription_id and object_id = input.object_id
-    order by sequence limit 1
- ) first
-  join webhooks.subscription s
-    on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = input.subscription_id
- where d.id = first.id and first.status = 'BLOCKED' and d.status = 'BLOCKED'`;
+const unblockSql = (objects: string, locked: '' | 'skip locked') => `
+with first as materialized (
+  select input.*, first.id
+    from ${objects} as input
+   cross join lateral (
+     select id, status from webhooks.open_delivery
+      where merchant_id = input.merchant_id and environment = input.environment
+        and ordered and subscription_id = input.subscription_id and object_id = input.object_id
+      order by sequence limit 1
+   ) first
+   where first.status = 'BLOCKED'
+), free as materialized (
+  select d.id from webhooks.open_delivery d
+   where d.id in (select id from first) and d.status = 'BLOCKED' order by d.id for no key update ${locked}
+), unblocked as (
+  update webhooks.open_delivery d
+     set status = case when s.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()
+    from free join first using (id)
+    join webhooks.subscription s
+      on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = first.subscription_id
+   where d.id = free.id
+)
+select merchant_id, environment, subscription_id, object_id from first where id not in (select id from free)`;
 
-const UNBLOCK_NEXT = `${unblockSql(`(
-  select :merchantId::uuid as merchant_id, :environment::text as environment,
-         :subscriptionId::uuid as subscription_id, :objectId::text as object_id)`)}
-   and d.merchant_id = :merchantId and d.environment = :environment`;
+const UNBLOCK_NEXT = unblockSql(
+  `(select :merchantId::uuid as merchant_id, :environment::text as environment,
+           :subscriptionId::uuid as subscription_id, :objectId::text as object_id)`,
+  '',
+);
 
 /**
  * Unblocks the object's next delivery. Call it after ending an ordered delivery in this transaction, which has locked the
@@ -47,15 +61,25 @@ export async function unblockNext(
 
 const UNBLOCK: Statement = {
   name: 'unblock_deliveries',
-  text: unblockSql(`(
+  text: unblockSql(
+    `(
   select distinct * from unnest(:merchantIds::uuid[], :environments::text[], :subscriptionIds::uuid[], :objectIds::text[])
-                      as input (merchant_id, environment, subscription_id, object_id))`),
+                      as input (merchant_id, environment, subscription_id, object_id))`,
+    'skip locked',
+  ),
 };
 
-/** Unblocks the first open delivery of each object, if it is BLOCKED. */
-export async function unblockDeliveries(run: Run, objects: readonly OrderedObjectRow[]): Promise<void> {
-  if (objects.length === 0) return;
-  await run(UNBLOCK, {
+/**
+ * Unblocks the first open delivery of each object, if it is BLOCKED.
+ * @returns the objects for which to try again, because another transaction has locked the delivery. It does not wait for
+ *   that transaction, whose process may be paused.
+ */
+export async function unblockDeliveries(
+  run: Run,
+  objects: readonly OrderedObjectRow[],
+): Promise<OrderedObjectRow[]> {
+  if (objects.length === 0) return [];
+  return run<OrderedObjectRow>(UNBLOCK, {
     merchantIds: objects.map(({ merchant_id }) => merchant_id),
     environments: objects.map(({ environment }) => environment),
     subscriptionIds: objects.map(({ subscription_id }) => subscription_id),
@@ -94,15 +118,16 @@ select first.merchant_id, first.environment, first.subscription_id, first.object
  where first.status = 'BLOCKED'`,
 };
 
-/**
- * Unblocks deliveries that an earlier owner of the lanes left BLOCKED, because it died between ending a delivery and
- * unblocking the next. Runs concurrently with reading, because a merchant may have a million BLOCKED deliveries; reading
- * finds those that it unblocks. One pass runs at a time, over all lanes that were added before it began.
- */
-export class LaneUnblocker {
+/** The pause before deliveries that another transaction had locked are tried again. */
+const TRY_AGAIN_MS = 100;
+
+/** Unblocks deliveries: those of known objects at once, and all of a lane in the background. */
+export class Unblocker {
   readonly #run: Run;
   readonly #logger: Logger;
   readonly #lanes = new Set<number>();
+  /** Objects whose delivery another transaction had locked. */
+  #locked: OrderedObjectRow[] = [];
   #isRunning = false;
 
   constructor(run: Run, logger: Logger) {
@@ -110,25 +135,43 @@ export class LaneUnblocker {
     this.#logger = logger;
   }
 
-  /** Checks these lanes soon. */
-  add(lanes: readonly number[]): void {
-    for (const lane of lanes) this.#lanes.add(lane);
-    if (!this.#isRunning) void this.#unblock();
+  /** Unblocks the next delivery of each object, soon if another transaction has locked it. */
+  async unblock(objects: readonly OrderedObjectRow[]): Promise<void> {
+    this.#locked.push(...(await unblockDeliveries(this.#run, objects)));
+    if (this.#locked.length > 0) this.#start();
   }
 
-  async #unblock(): Promise<void> {
+  /**
+   * Unblocks deliveries that an earlier owner of these lanes left BLOCKED, because it died between ending a delivery and
+   * unblocking the next. Runs concurrently with reading, because a merchant may have a million BLOCKED deliveries;
+   * reading finds those that it unblocks. One pass runs at a time, over all lanes that were added before it began.
+   */
+  addLanes(lanes: readonly number[]): void {
+    for (const lane of lanes) this.#lanes.add(lane);
+    this.#start();
+  }
+
+  #start(): void {
+    if (!this.#isRunning) void this.#runPasses();
+  }
+
+  async #runPasses(): Promise<void> {
     this.#isRunning = true;
-    while (this.#lanes.size > 0) {
+    while (this.#lanes.size > 0 || this.#locked.length > 0) {
+      if (this.#lanes.size === 0) await delay(TRY_AGAIN_MS, undefined, { ref: false });
       const lanes = [...this.#lanes];
+      const locked = this.#locked;
       this.#lanes.clear();
-      await this.#unblockAll(lanes).catch((error: unknown) =>
+      this.#locked = [];
+      await this.#unblockAll(lanes, locked).catch((error: unknown) =>
         this.#logger.warn({ err: error }, 'could not unblock deliveries; trying again at the next check'),
       );
     }
     this.#isRunning = false;
   }
 
-  async #unblockAll(lanes: readonly number[]): Promise<void> {
-    await unblockDeliveries(this.#run, await this.#run<OrderedObjectRow>(FIND_BLOCKED, { lanes }));
+  async #unblockAll(lanes: readonly number[], locked: readonly OrderedObjectRow[]): Promise<void> {
+    const blocked = lanes.length > 0 ? await this.#run<OrderedObjectRow>(FIND_BLOCKED, { lanes }) : [];
+    await this.unblock([...locked, ...blocked]);
   }
 }

@@ -6,7 +6,7 @@ import type {
   Statement,
 } from '../../platform/database/cross-tenant-database.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
-import { type LaneUnblocker, unblockDeliveries } from '../deliveries/ordered-deliveries.ts';
+import type { Unblocker } from '../deliveries/ordered-deliveries.ts';
 import { DeliveryReader, parseSnapshot } from './delivery-reader.ts';
 import type { LaneDispatcher } from './lane-dispatcher.ts';
 import type { LaneLeases } from './lane-leases.ts';
@@ -32,7 +32,7 @@ export interface LaneReadingDeps {
   readonly dispatcher: LaneDispatcher;
   readonly reports: Pick<ReportBuffer, 'setAsideIds'>;
   readonly reads: TableReads;
-  readonly unblocker: LaneUnblocker;
+  readonly unblocker: Pick<Unblocker, 'unblock' | 'addLanes'>;
   readonly logger: Logger;
 }
 
@@ -154,7 +154,7 @@ export class LaneReading {
     const lanes = [...this.#unopened];
     // One that is lost and taken again meanwhile is opened again.
     this.#unopened.clear();
-    this.#deps.unblocker.add(lanes);
+    this.#deps.unblocker.addLanes(lanes);
     const ids = await this.reader.findSubscriptions(lanes);
     this.#deps.dispatcher.changed(await this.subscriptions.load(ids));
     for (const id of ids) this.#deps.dispatcher.queueOf(id).readFromStart();
@@ -163,14 +163,14 @@ export class LaneReading {
   }
 
   async #readChangedPage(): Promise<NewlyRead> {
-    const { db, leases, dispatcher, reads } = this.#deps;
+    const { leases, dispatcher, reads, unblocker } = this.#deps;
     using read = reads.begin();
     const { full } = dispatcher;
     const { deliveries, blocked, hasMore } = await this.reader.readChanged(leases.lanes, full);
     await this.subscriptions.loadFor(deliveries);
     for (const id of full) this.#leftInTable(id);
     dispatcher.add(deliveries, read.isCurrent);
-    await unblockDeliveries(db.run, blocked);
+    await unblocker.unblock(blocked);
     return { isComplete: !hasMore, isDueAgain: hasMore || blocked.length > 0 };
   }
 

@@ -10,7 +10,7 @@ import {
 import type { Config } from '../../platform/process/config.ts';
 import { AttemptRecorder } from '../attempts/attempt-recorder.ts';
 import type { RecorderConfig } from '../attempts/plan-reports.ts';
-import { LaneUnblocker } from '../deliveries/ordered-deliveries.ts';
+import { Unblocker } from '../deliveries/ordered-deliveries.ts';
 import { EndpointStatistics } from '../health/endpoint-statistics.ts';
 import { HeldDeliveries } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
@@ -82,7 +82,7 @@ export class WebhookLanes {
   readonly #attempts: OpenAttempts;
   readonly #dispatcher: LaneDispatcher;
   readonly #held: HeldDeliveries;
-  readonly #unblocker: LaneUnblocker;
+  readonly #unblocker: Unblocker;
   #reading: LaneReading | undefined;
   readonly #refreshes = new Interval(REFRESH_MS);
   readonly #sendsHeld = new Interval(HELD_MS);
@@ -99,7 +99,8 @@ export class WebhookLanes {
     const { config, database, outboxSignal, logger } = deps;
     const db = new CrossTenantDatabase(database);
     const statistics = new EndpointStatistics(db.run, logger);
-    const reports = new ReportBuffer(new AttemptRecorder({ ...deps, db, statistics }), logger);
+    const unblocker = new Unblocker(db.run, logger);
+    const reports = new ReportBuffer(new AttemptRecorder({ ...deps, db, statistics, unblocker }), logger);
     const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = config;
     const reads = this.#reads;
     this.#deps = deps;
@@ -131,7 +132,7 @@ export class WebhookLanes {
     this.#attempts = attempts;
     this.#dispatcher = dispatcher;
     this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, reports, reads, logger });
-    this.#unblocker = new LaneUnblocker(db.run, logger);
+    this.#unblocker = unblocker;
   }
 
   start(): void {

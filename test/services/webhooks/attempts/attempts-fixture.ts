@@ -10,6 +10,7 @@ import type {
   DeliveryStatusName,
   ReportedAttempt,
 } from '../../../../services/webhooks/deliveries/delivery.ts';
+import { Unblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import { EndpointStatistics } from '../../../../services/webhooks/health/endpoint-statistics.ts';
 import { findLost } from '../../../../services/webhooks/lanes/lost-attempts.ts';
 import { webhooks } from '../../../../services/webhooks/webhooks.area.ts';
@@ -108,7 +109,8 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
   );
   const db = new CrossTenantDatabase(database);
   const statistics = new EndpointStatistics(db.run, logger);
-  const recorder = new AttemptRecorder({ db, config, writes, outboxSignal, logger, statistics });
+  const unblocker = new Unblocker(db.run, logger);
+  const recorder = new AttemptRecorder({ db, config, writes, outboxSignal, logger, statistics, unblocker });
 
   /** The attempts that may be made now, of one merchant or of all. */
   async function due(merchantId: string | null = null): Promise<DueAttempt[]> {

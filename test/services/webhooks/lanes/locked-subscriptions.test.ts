@@ -22,11 +22,15 @@ async function failing(from = webhooks) {
 }
 
 /** A transaction that holds a subscription until it is rolled back. */
-async function lock({ id }: { readonly id: string }, from = webhooks) {
+const lock = ({ id }: { readonly id: string }, from = webhooks) =>
+  lockRows('webhooks.subscription where id = $1', id, from);
+
+/** A transaction that holds rows until it is rolled back. */
+async function lockRows(rows: string, id: string, from = webhooks) {
   const locking = await openSession(from.harness.databaseUrl);
   onTestFinished(() => locking.end());
   await locking.query('begin');
-  await locking.query('select from webhooks.subscription where id = $1 for update', [id]);
+  await locking.query(`select from ${rows} for update`, [id]);
   return locking;
 }
 
@@ -58,12 +62,7 @@ it.each([
     const request = held.endpoint.hold();
     await webhooks.publish(held.tenant);
     await eventually(() => expect(request.count).toBe(1));
-    const locking = await openSession(webhooks.harness.databaseUrl);
-    onTestFinished(() => locking.end());
-    await locking.query('begin');
-    await locking.query('select from webhooks.open_delivery where subscription_id = $1 for update', [
-      held.id,
-    ]);
+    const locking = await lockRows('webhooks.open_delivery where subscription_id = $1', held.id);
     request.release(status);
     await delay(200);
     await webhooks.publish(other.tenant);
@@ -76,6 +75,25 @@ it.each([
     await eventually(async () => expect((await held.statuses()).toSorted()).toEqual(both));
   },
 );
+
+it('the next delivery of an object waits while another transaction holds it, without delaying others', async () => {
+  const tenant = newTenant(Environment.TEST);
+  const { id, endpoint } = await webhooks.subscribed(tenant, { ordered: true });
+  const other = await failing();
+  const first = endpoint.hold();
+  await webhooks.publish(tenant, 'a');
+  await webhooks.publish(tenant, 'a');
+  await eventually(() => expect(first.count).toBe(1));
+  const next = `webhooks.open_delivery where subscription_id = $1 and status = 'BLOCKED'`;
+  const locking = await lockRows(next, id);
+  first.release(200);
+  await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(['SUCCEEDED', 'BLOCKED']));
+  await webhooks.publish(other.tenant);
+  const soon = { timeout: 5_000 };
+  await vi.waitFor(async () => expect(await other.statuses()).toEqual(['RETRYING']), soon);
+  await locking.query('rollback');
+  await vi.waitFor(() => expect(first.count).toBe(1), soon);
+});
 
 it('results that wait for their subscription do not delay a hand-over of lanes', async () => {
   const stopping = await startLanesFixture();

@@ -5,7 +5,7 @@ import * as retryDelivery from '../../../../services/contracts/webhooks/retry-de
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import { LaneUnblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
+import { Unblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import { LaneDispatcher } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import { LaneReading } from '../../../../services/webhooks/lanes/lane-reading.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
@@ -137,7 +137,7 @@ async function readingAll() {
     dispatcher,
     reports: { setAsideIds: [] },
     reads,
-    unblocker: new LaneUnblocker(db.run, logger),
+    unblocker: new Unblocker(db.run, logger),
     logger,
   });
   onTestFinished(() => reading.close());

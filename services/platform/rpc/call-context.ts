@@ -69,9 +69,15 @@ export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
   return context.values.get(requestIdKey);
 }
 
+/**
+ * The deadline of a call to another area, whose process may accept calls and never answer them. Shorter than that of the
+ * gateway and the worker, so that they get an answer.
+ */
+const AREA_DEADLINE_MS = 8_000;
+
 /** The options of a call to another area, which belongs to the request that caused this call. */
 export function callFor(context: Pick<HandlerContext, 'values'>) {
-  return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) } };
+  return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) }, timeoutMs: AREA_DEADLINE_MS };
 }
 
 /** Reads one header of a call. */

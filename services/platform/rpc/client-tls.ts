@@ -1,8 +1,15 @@
 import { Agent, type AgentOptions } from 'node:https';
 import type { TlsFiles } from '../process/tls-files.ts';
+import { lookupInAnyOrder } from './lookup-in-any-order.ts';
 
 /** The values of Node's own agent: shorter than servers keep idle connections. */
-const POOL: AgentOptions = { keepAlive: true, scheduling: 'lifo', timeout: 5_000, maxCachedSessions: 0 };
+const POOL: AgentOptions = {
+  keepAlive: true,
+  scheduling: 'lifo',
+  timeout: 5_000,
+  maxCachedSessions: 0,
+  lookup: lookupInAnyOrder,
+};
 
 /** How a client authenticates, and which server it expects. */
 export interface ClientTls {

@@ -4,12 +4,15 @@ import { codeFromHttpStatus, errorFromJsonBytes } from '@connectrpc/connect/prot
 import { type Dispatcher, Pool } from 'undici';
 import type { ClientTls } from './client-tls.ts';
 import type { UnaryFn } from './compose-call.ts';
+import { lookupInAnyOrder } from './lookup-in-any-order.ts';
 
 const PROTO = 'application/proto';
 const JSON_TYPE = 'application/json';
 
 /** Shorter than servers keep idle connections. */
 const IDLE_MS = 5_000;
+/** Busy connections would never end, and a process that has just started would get no calls until others stop. */
+const RENEWED_AFTER_MS = 60_000;
 
 type Controller = Dispatcher.DispatchController;
 type ResponseHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -52,16 +55,18 @@ function connectionPool(origin: string, tls: ClientTls | undefined): () => Pool 
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
+      clientTtl: RENEWED_AFTER_MS,
       // Calls have deadlines of their own, and some wait long on purpose.
       headersTimeout: 0,
       bodyTimeout: 0,
-      ...(tls && {
-        connect: {
+      connect: {
+        lookup: lookupInAnyOrder,
+        ...(tls && {
           ...tls.files.current,
           ...(tls.serverName !== undefined && { servername: tls.serverName }),
           maxCachedSessions: 0,
-        },
-      }),
+        }),
+      },
     });
   let pool = newPool();
   tls?.files.onReplaced(() => {

@@ -1,8 +1,9 @@
+import dns from 'node:dns';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, LookupFunction } from 'node:net';
 import { Code, createClient } from '@connectrpc/connect';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
@@ -62,4 +63,52 @@ test('a call and its request end at the deadline or when its caller stops waitin
     expect(await answer).toMatchObject({ code });
     await ended;
   }
+});
+
+/** Services at this address that answer every call with nothing. */
+async function startServices(address: string, port = 0) {
+  let calls = 0;
+  const server = createServer((_request, response) => {
+    calls += 1;
+    response.writeHead(200, { 'content-type': 'application/proto' }).end();
+  }).listen(port, address);
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { port: (server.address() as AddressInfo).port, calls: () => calls };
+}
+
+/** Gives a name these addresses, in this order. */
+function nameAddresses(name: string, addresses: readonly string[]): void {
+  const lookup = dns.lookup as LookupFunction;
+  const named: LookupFunction = (host, options, callback) => {
+    if (host !== name) return lookup(host, options, callback);
+    process.nextTick(() =>
+      callback(
+        null,
+        addresses.map((address) => ({ address, family: 4 })),
+      ),
+    );
+  };
+  vi.spyOn(dns, 'lookup').mockImplementation(named as never);
+  onTestFinished(() => void vi.restoreAllMocks());
+}
+
+test('the processes of a name share its calls, within a minute also one that starts later', async () => {
+  nameAddresses('services.test', ['127.0.0.1', '127.0.0.2']);
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const first = await startServices('127.0.0.1');
+  const transport = remoteTransport(`http://services.test:${first.port}`, 'mps_token');
+  const products = createClient(ProductService, transport);
+  const callOften = () => Promise.all(Array.from({ length: 40 }, () => products.listProducts(newTenant())));
+  await callOften();
+  expect(first.calls()).toBe(40);
+  const later = await startServices('127.0.0.2', first.port);
+  vi.setSystemTime(Date.now() + 61_000);
+  await callOften();
+  expect(later.calls()).toBeGreaterThan(0);
+  expect(first.calls()).toBeGreaterThan(40);
 });

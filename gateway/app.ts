@@ -27,6 +27,7 @@ import { serializerCompiler } from './plugins/serialization.ts';
 import { closeGracefully } from './plugins/shutdown.ts';
 import { SocketErrors } from './plugins/socket-errors.ts';
 import { traceRequests } from './plugins/trace-requests.ts';
+import { ignoreForwardedPorts, trustProxy } from './plugins/trusted-proxies.ts';
 import { validatorCompiler } from './plugins/validation.ts';
 import { ERROR_DOCS_PATH } from './problems/problem.ts';
 import { type RateLimitConfig, RateLimits } from './rate-limits/rate-limits.ts';
@@ -79,6 +80,7 @@ export function createGateway({ environment, config, transport, logger }: Gatewa
     routeProblem: (method, target) => routeProblem(app, method, target),
   });
   const app: GatewayApp = openApp({ config, logger, log, writer, socketErrors });
+  ignoreForwardedPorts(app, config);
   socketErrors.watch(app.server);
   closeGracefully(app, acceptOnManySockets(app));
   app.addHook('onListen', (done) => {
@@ -141,7 +143,7 @@ function openApp({ config, logger, log, writer, socketErrors }: AppParts): Gatew
     childLoggerFactory: (parent) => parent,
     genReqId: newRequestId,
     requestIdHeader: false,
-    trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
+    trustProxy: trustProxy(config),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: timeoutMs,
     // Closes the connection of a client that does not read its responses.

@@ -16,6 +16,7 @@ import { newRequestId } from '../plugins/response-headers.ts';
 import { isDecodable } from '../plugins/routing.ts';
 import { closeGracefully } from '../plugins/shutdown.ts';
 import { traceRequests } from '../plugins/trace-requests.ts';
+import { ignoreForwardedPorts, trustProxy } from '../plugins/trusted-proxies.ts';
 import { pathOf } from '../problems/problem.ts';
 import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
@@ -57,7 +58,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     childLoggerFactory: (parent) => parent,
     genReqId: newRequestId,
     requestIdHeader: false,
-    trustProxy: config.TRUSTED_PROXIES.length > 0 ? [...config.TRUSTED_PROXIES] : false,
+    trustProxy: trustProxy(config),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: config.HTTP_REQUEST_TIMEOUT,
     // Closes the connection of a browser that stops reading its responses.
@@ -68,6 +69,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     routerOptions: { maxParamLength: MAX_PATH_LENGTH },
     rewriteUrl: ({ url = NOT_FOUND_PATH }) => (isDecodable(pathOf(url)) ? url : NOT_FOUND_PATH),
   });
+  ignoreForwardedPorts(app, config);
   closeGracefully(app);
   traceRequests(app);
   app.decorateRequest('person', null);

@@ -153,6 +153,14 @@ describe('requests without a valid key', () => {
     expectProblem(elsewhere, 'API_KEY_MISSING');
   });
 
+  it.concurrent('are limited by address even if the proxy adds the port of each connection', async () => {
+    const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+    await burst(20, (index) => call(gateways.ports.live, PATH, from(`203.0.113.16:${4_000 + index}`)));
+    expectProblem(await call(gateways.ports.live, PATH, from('203.0.113.16')), 'RATE_LIMITED');
+    expectProblem(await call(gateways.ports.live, PATH, from('203.0.113.17:4000')), 'API_KEY_MISSING');
+    expectProblem(await call(gateways.ports.live, PATH, from('[2001:db8::1]:4000')), 'API_KEY_MISSING');
+  });
+
   it.concurrent('do not count against the quota of a cached key from the same address', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.9' };
     const key = (await newMerchant(gateways)).keys.live;

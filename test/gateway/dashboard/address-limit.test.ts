@@ -39,6 +39,12 @@ test('requests of one address are limited per second, across sessions; other add
   expect(refusedOf(await ask('/sign-in', 1, '203.0.113.200'))).toEqual([]);
 });
 
+test('addresses to which the proxy adds a port are told apart', async () => {
+  const answers = await ask('/sign-in', 40, '203.0.113.110:4711');
+  expect(refusedOf(answers).length).toBeGreaterThanOrEqual(40 - 4 * LIMIT);
+  expect(refusedOf(await ask('/sign-in', 1, '203.0.113.111:4711'))).toEqual([]);
+});
+
 test('forms and sign-ins are counted too, but not files', async () => {
   const posts = await ask('/sign-out', 40, '203.0.113.101', { method: 'POST' });
   expect(refusedOf(posts).length).toBeGreaterThanOrEqual(40 - 4 * LIMIT);

@@ -17,7 +17,7 @@ import { AccessLog } from './plugins/access-log.ts';
 import { announceDeprecations } from './plugins/deprecation.ts';
 import { serveDocs } from './plugins/docs.ts';
 import { serveErrorDocs } from './plugins/error-docs.ts';
-import { acceptOnManySockets } from './plugins/listening.ts';
+import { acceptOnManySockets, KEEP_ALIVE_MS } from './plugins/listening.ts';
 import { ProblemWriter } from './plugins/problem-details.ts';
 import { BODY_LIMIT_BYTES, readBodies } from './plugins/request-body.ts';
 import { limitRequests } from './plugins/request-limit.ts';
@@ -148,6 +148,7 @@ function openApp({ config, logger, log, writer, socketErrors }: AppParts): Gatew
     requestTimeout: timeoutMs,
     // Closes the connection of a client that does not read its responses.
     connectionTimeout: timeoutMs + STALLED_RESPONSE_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_HEADER_BYTES, querystringParser: parseQuery },
     http: {

@@ -12,6 +12,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { listeningUrl } from '../../services/platform/process/listening-url.ts';
 import type { GatewayApp } from '../gateway-app.ts';
+import { KEEP_ALIVE_MS } from '../plugins/listening.ts';
 import { newRequestId } from '../plugins/response-headers.ts';
 import { isDecodable } from '../plugins/routing.ts';
 import { closeGracefully } from '../plugins/shutdown.ts';
@@ -63,6 +64,7 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
     requestTimeout: config.HTTP_REQUEST_TIMEOUT,
     // Closes the connection of a browser that stops reading its responses.
     connectionTimeout: config.HTTP_REQUEST_TIMEOUT + STALLED_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     // The router's own response to a malformed URL lacks our headers: send those to the not-found page.

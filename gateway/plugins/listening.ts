@@ -7,6 +7,12 @@ const SOCKETS = 16;
 const reusePort = process.platform === 'linux';
 
 /**
+ * How long an idle connection stays open. Longer than load balancers keep theirs, which Google Cloud's does for 600 s: a
+ * request that it sends just as the connection closes gets 502.
+ */
+export const KEEP_ALIVE_MS = 620_000;
+
+/**
  * The options of a gateway's `listen`. Connections wait in the kernel's backlog until a busy process accepts them; when
  * it is full, clients try again after 1, 3, 7 and 15 seconds. Node's default is 511.
  */

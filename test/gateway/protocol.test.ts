@@ -316,3 +316,8 @@ it('a client that sends its whole large body first gets the response', async () 
   });
   expect(answer).toMatch(/^HTTP\/1\.1 413 /);
 });
+
+it('idle connections stay open for longer than those of load balancers', async () => {
+  const { headers } = await call(live, '/v1/refund-cases', { key });
+  expect(headers['keep-alive']).toBe('timeout=620');
+});

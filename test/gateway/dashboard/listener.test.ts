@@ -50,3 +50,10 @@ test('an idle connection is closed', () => {
   // Node.js closes it then, even while a response waits to be read.
   expect(fixture.app.server.timeout).toBe(fixture.harness.config.HTTP_REQUEST_TIMEOUT + 30_000);
 });
+
+test('idle connections stay open for longer than those of load balancers', async () => {
+  const socket = await send('GET /sign-in HTTP/1.1\r\nHost: a\r\n\r\n');
+  const [answer] = await once(socket, 'data');
+  expect(String(answer)).toContain('Keep-Alive: timeout=620\r\n');
+  socket.destroy();
+});

@@ -3,6 +3,8 @@ import { isSecureAddress } from '../session/secure-address.ts';
 import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;
+/** The difference of the provider's clock that ID tokens may show. */
+const CLOCK_TOLERANCE_S = 120;
 /** OpenID Connect allows a `sub` of at most 255 characters. */
 const MAX_SUBJECT_LENGTH = 255;
 const MAX_EMAIL_LENGTH = 254;
@@ -97,7 +99,8 @@ export class OpenIdClient {
     const { clientId, clientSecret } = this.#options;
     const issuer = new URL(this.#options.issuer);
     const isLoopback = issuer.protocol === 'http:' && isSecureAddress(issuer.href);
-    return oidc.discovery(issuer, clientId, undefined, authentication(clientSecret), {
+    const metadata = { [oidc.clockTolerance]: CLOCK_TOLERANCE_S };
+    return oidc.discovery(issuer, clientId, metadata, authentication(clientSecret), {
       timeout: TIMEOUT_S,
       // Check signatures of ID tokens too, even though they come directly from the provider.
       execute: [oidc.enableNonRepudiationChecks, ...(isLoopback ? [oidc.allowInsecureRequests] : [])],

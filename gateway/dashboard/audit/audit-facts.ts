@@ -62,11 +62,9 @@ export async function readAuditFacts(
     advancesOf(view, entries),
     peopleOf(view, ids('accountId'), members),
   ]);
-  return { refundCases: byId(refundCases), disputes, saleNames, endpoints, keys, people, advances };
+  const cases = new Map(refundCases.map((each) => [each.id, each]));
+  return { refundCases: cases, disputes, saleNames, endpoints, keys, people, advances };
 }
-
-const byId = <T extends { readonly id: string }>(records: readonly T[]) =>
-  new Map(records.map((record) => [record.id, record]));
 
 async function refundCasesOf(view: View, refundCaseIds: string[]) {
   if (refundCaseIds.length === 0) return [];

@@ -31,6 +31,9 @@ const lines = (items: readonly Html[], none: string) =>
     ? html`<p>${none}</p>`
     : html`<ul class="lines">${items.map((item) => html`<li>${item}</li>`)}</ul>`;
 
+const amountLink = (view: View, { id, amountMinor }: RefundCase) =>
+  link(view, `/refunds/${id}`, money(view, amountMinor));
+
 /** The refund cases awaiting the merchant's decision, by deadline. */
 export function refundsCard(view: View): Promise<Html> {
   const t = textsFor(view, overviewTexts);
@@ -39,14 +42,11 @@ export function refundsCard(view: View): Promise<Html> {
     name: 'refunds',
     title: t.refunds,
     call: view.clients.refundCases.listRefundCases(request),
-    render: ({ refundCases }) => {
-      const amountOf = ({ id, amountMinor }: RefundCase) =>
-        link(view, `/refunds/${id}`, money(view, amountMinor));
-      return lines(
-        refundCases.map((each) => html`${amountOf(each)} ${deadline(view, each)}`),
+    render: ({ refundCases }) =>
+      lines(
+        refundCases.map((each) => html`${amountLink(view, each)} ${deadline(view, each)}`),
         t.noRefunds,
-      );
-    },
+      ),
     links: (page) => link(view, '/refunds', page?.nextPageToken ? t.allRefunds : t.toRefunds),
   });
 }
@@ -64,14 +64,11 @@ export async function blockedRefundsCard(view: View): Promise<Html> {
     name: 'blocked-refunds',
     title: t.blockedRefunds,
     call,
-    render: ({ refundCases }) => {
-      const amountOf = ({ id, amountMinor }: RefundCase) =>
-        link(view, `/refunds/${id}`, money(view, amountMinor));
-      return lines(
-        refundCases.map((each) => html`${amountOf(each)} ${blockers(view, each)}`),
+    render: ({ refundCases }) =>
+      lines(
+        refundCases.map((each) => html`${amountLink(view, each)} ${blockers(view, each)}`),
         '',
-      );
-    },
+      ),
     links: (page) =>
       link(view, '/refunds?status=BLOCKED', page?.nextPageToken ? t.allBlockedRefunds : t.toBlockedRefunds),
   });

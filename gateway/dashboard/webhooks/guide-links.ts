@@ -4,19 +4,9 @@ import { type Html, html, nothing } from '../shell/html.ts';
 import { textsFor, type View } from '../shell/view.ts';
 import { guideLinksTexts } from './guide-links.texts.ts';
 
-/** The headings of the guides that the webhook pages link to. */
-const HEADINGS = {
-  deliveries: 'webhook-deliveries',
-  verifying: 'verifying',
-  addresses: 'addresses',
-  states: 'states-of-a-subscription',
-  retries: 'retries',
-  duplicates: 'duplicates-and-order',
-} as const;
-
-/** A paragraph that links the guide on a subject of webhooks. */
-export function webhookGuide(view: View, subject: keyof typeof HEADINGS): Html {
-  return docsLink(view, HEADINGS[subject], textsFor(view, guideLinksTexts).guides[subject]);
+/** A paragraph that links this heading of the guides on webhooks. */
+export function webhookGuide(view: View, heading: keyof (typeof guideLinksTexts)['en']['guides']): Html {
+  return docsLink(view, heading, textsFor(view, guideLinksTexts).guides[heading]);
 }
 
 /** Where deliveries come from, for allow-lists, with its guide; nothing if the operator has not configured it. */

@@ -84,16 +84,13 @@ const provider =
 const blockerOf = ({ form: { blocker } }: Act) =>
   RefundBlocker[MANUAL_BLOCKERS.find((name) => name === blocker) ?? 'KYC_NOT_APPROVED'];
 
-const close =
-  (outcome: DisputeOutcome) =>
-  ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
-    view.clients.refundCases.closeDispute({ idempotencyKey, disputeId, outcome });
+const ofDispute = ({ write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) => ({
+  idempotencyKey,
+  disputeId,
+});
 
-const reverseDispute = ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
-  view.clients.refundCases.reverseDispute({ idempotencyKey, disputeId });
-
-const submitResponse = ({ view, write: { idempotencyKey }, form: { dispute: disputeId = '' } }: Act) =>
-  view.clients.refundCases.recordResponseSubmission({ idempotencyKey, disputeId });
+const close = (outcome: DisputeOutcome) => (act: Act) =>
+  act.view.clients.refundCases.closeDispute({ ...ofDispute(act), outcome });
 
 /** All steps of a case, in the usual order. */
 export const REFUND_STEPS: readonly RefundStep[] = [
@@ -178,7 +175,7 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     name: 'submit-response',
     choices: ['responded-dispute'],
     isPossible: (simulated) => disputesToSubmit(simulated).length > 0,
-    act: submitResponse,
+    act: (act) => act.view.clients.refundCases.recordResponseSubmission(ofDispute(act)),
   },
   {
     name: 'win-dispute',
@@ -196,7 +193,7 @@ export const REFUND_STEPS: readonly RefundStep[] = [
     name: 'reverse-dispute',
     choices: ['lost-dispute'],
     isPossible: ({ lostDisputes }) => lostDisputes.length > 0,
-    act: reverseDispute,
+    act: (act) => act.view.clients.refundCases.reverseDispute(ofDispute(act)),
   },
   {
     name: 'cancel',

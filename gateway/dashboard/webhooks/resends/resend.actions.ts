@@ -75,6 +75,6 @@ export function formPage(
   return {
     title: textsFor(view, resendsTexts).form.title,
     ...(faults && { status: 422 }),
-    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}${resendForms(view, subscription, values, faults)}${webhookGuide(view, 'duplicates')}`,
+    body: html`${breadcrumbs(view, 'webhooks', endpointBreadcrumb(subscription), deliveriesBreadcrumb(view, subscription))}${resendForms(view, subscription, values, faults)}${webhookGuide(view, 'duplicates-and-order')}`,
   };
 }

@@ -12,7 +12,6 @@ import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { egressAddresses, webhookGuide } from '../guide-links.ts';
 import { type CreationFault, creationFault, incompleteFault } from './creation-fault.ts';
 import { newSubscriptionTexts } from './new-subscription.texts.ts';
-import { revealOnce } from './reveal-once.ts';
 import { createdPage } from './signing-secret.page.ts';
 import { SubscriptionForm, subscriptionFields, type Typed, typedOf } from './subscription-form.ts';
 
@@ -37,8 +36,7 @@ export function newSubscriptionPages(pages: Pages, config: DashboardConfig): voi
     const incomplete = incompleteFault(view, typed.url, names);
     if (incomplete) return reject(incomplete);
     try {
-      const subscription = await create(view, key, typed, names);
-      return createdPage(view, subscription, await revealOnce(view, subscription.id));
+      return await createdPage(view, await create(view, key, typed, names));
     } catch (error) {
       const fault = creationFault(view, error, typed.url);
       if (!fault) throw error;
@@ -67,7 +65,7 @@ ${egressAddresses(view, config)}`;
     title: t.title,
     ...(fault && { status: fault.status }),
     body: html`${breadcrumbs(view, 'webhooks')}
-${webhookGuide(view, 'deliveries')}
+${webhookGuide(view, 'webhook-deliveries')}
 ${fault?.general ? notice('bad', fault.general) : nothing}
 ${formOf(view, { action: '/webhooks/new', submit: t.submit, fields })}
 <p><a href="${pathTo(view, '/webhooks')}">${t.cancel}</a></p>`,

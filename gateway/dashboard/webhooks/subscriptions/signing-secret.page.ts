@@ -1,11 +1,12 @@
-import type { Timestamp } from '@bufbuild/protobuf/wkt';
+import { randomUUID } from 'node:crypto';
 import { Type } from 'typebox';
 import {
+  type RotateSigningSecretResponse,
   type SigningSecretStatus,
   type WebhookSubscription,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
+import { errorInfoOf, unlessRefused } from '../../../../services/platform/rpc/connect-errors.ts';
 import { timestampOf } from '../../../../services/platform/timestamps.ts';
 import { breadcrumbs } from '../../shell/breadcrumbs.ts';
 import { dataTable, field, form, moment, notice, select, shownOnce } from '../../shell/components.ts';
@@ -14,7 +15,6 @@ import type { Pages } from '../../shell/pages.ts';
 import { type Page, pathTo, textsFor, type View } from '../../shell/view.ts';
 import { endpointBreadcrumb } from '../breadcrumbs.ts';
 import { webhookGuide } from '../guide-links.ts';
-import { revealOnce } from './reveal-once.ts';
 import { signingSecretTexts } from './signing-secret.texts.ts';
 import { readSecrets, readSubscription } from './subscription-reads.ts';
 import { subscriptionTexts } from './subscriptions.texts.ts';
@@ -39,7 +39,7 @@ export function signingSecretPages(pages: Pages): void {
 
   pages.action(REVEAL, async (view, { params }) => {
     const subscription = await readSubscription(view, params.subscriptionId!);
-    return revealedPage(view, subscription, await revealOnce(view, subscription.id));
+    return revealOnce(view, subscription, { title: textsFor(view, signingSecretTexts).title });
   });
 
   pages.page(ROTATE, async (view, { params }) =>
@@ -54,9 +54,7 @@ export function signingSecretPages(pages: Pages): void {
       overlapSeconds: Number(form.overlap_seconds),
     };
     try {
-      const rotated = await view.clients.webhookSubscriptions.rotateSigningSecret(request);
-      const secret = await revealOnce(view, subscriptionId);
-      return rotatedPage(view, rotated.subscription!, secret, rotated.overlapEndsAt);
+      return await rotatedPage(view, await view.clients.webhookSubscriptions.rotateSigningSecret(request));
     } catch (error) {
       const fault = rotationFault(view, error);
       if (fault === undefined) throw error;
@@ -76,33 +74,43 @@ function rotationFault(view: View, error: unknown): string | undefined {
 
 type Subscription = Pick<WebhookSubscription, 'id' | 'url'>;
 
-/** The response to a creation: with the secret the first time; undefined when the form is resubmitted. */
-export function createdPage(view: View, subscription: Subscription, secret: string | undefined): Page {
-  const t = textsFor(view, signingSecretTexts);
-  if (secret === undefined) return alreadyShownPage(view, subscription, t.createdBefore);
-  return { title: t.created, body: secretShown(view, subscription, secret) };
-}
-
-/** The response to revealing the secret of a subscription that was created over the API. */
-function revealedPage(view: View, subscription: Subscription, secret: string | undefined): Page {
-  const t = textsFor(view, signingSecretTexts);
-  if (secret === undefined) return alreadyShownPage(view, subscription);
-  return { title: t.title, body: secretShown(view, subscription, secret) };
+/** The response to a creation, with the secret unless the form is resubmitted. */
+export function createdPage(view: View, subscription: Subscription): Promise<Page> {
+  const { created, createdBefore } = textsFor(view, signingSecretTexts);
+  return revealOnce(view, subscription, { title: created, before: createdBefore });
 }
 
 /** The response to a rotation; `overlapEndsAt` is undefined when only the new secret signs. */
-function rotatedPage(
-  view: View,
-  subscription: Subscription,
-  secret: string | undefined,
-  overlapEndsAt: Timestamp | undefined,
-): Page {
+function rotatedPage(view: View, rotation: RotateSigningSecretResponse): Promise<Page> {
   const t = textsFor(view, signingSecretTexts);
-  if (secret === undefined) return alreadyShownPage(view, subscription, t.rotatedBefore);
+  const { subscription, overlapEndsAt } = rotation;
   const overlap = overlapEndsAt
     ? html`<p>${t.overlapUntil} <strong>${moment(view, overlapEndsAt)}</strong>.</p>`
     : html`<p>${t.onlyNew}</p>`;
-  return { title: t.rotated, body: html`${secretShown(view, subscription, secret)}${overlap}` };
+  return revealOnce(view, subscription!, { title: t.rotated, before: t.rotatedBefore, overlap });
+}
+
+interface Revelation {
+  readonly title: string;
+  /** What the form had done when the secret has been shown before. */
+  readonly before?: string;
+  readonly overlap?: Html;
+}
+
+/**
+ * Reveals the secret and shows it, unless it has been revealed before. The idempotency key is new for every call: with
+ * the form's key, a resubmission would get the secret again.
+ */
+async function revealOnce(
+  view: View,
+  subscription: Subscription,
+  { title, before, overlap = nothing }: Revelation,
+): Promise<Page> {
+  const request = { subscriptionId: subscription.id, idempotencyKey: randomUUID() };
+  const revealing = view.clients.webhookSubscriptions.revealSigningSecret(request);
+  const revealed = await unlessRefused(revealing, { SIGNING_SECRET_ALREADY_REVEALED: undefined });
+  if (!revealed) return alreadyShownPage(view, subscription, before);
+  return { title, body: html`${secretShown(view, subscription, revealed.signingSecret)}${overlap}` };
 }
 
 /** Offers to reveal the current secret, unless it has been shown. */

@@ -38,7 +38,7 @@ function listPage(view: View, { subscriptions, nextPageToken }: ListWebhookSubsc
     title: t.title,
     live: { subscriptions: table },
     body: html`<p class="soft">${t.intro}</p>
-${webhookGuide(view, 'deliveries')}
+${webhookGuide(view, 'webhook-deliveries')}
 <p class="row">
 ${canCall(view, WebhookSubscriptionService.method.createWebhookSubscription) ? html`<a class="button" href="${pathTo(view, '/webhooks/new')}">${t.create}</a>` : nothing}
 <a class="button plain" href="${pathTo(view, '/deliveries')}">${t.allDeliveries}</a>

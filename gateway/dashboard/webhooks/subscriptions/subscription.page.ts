@@ -106,7 +106,7 @@ function renderSubscription(
 ${region('state')}
 ${region('missed')}
 <div class="parts">
-<section class="card">${region('facts')}${isDeleted ? nothing : html`${egressAddresses(view, config)}${editLink(view, id)}`}${webhookGuide(view, 'states')}</section>
+<section class="card">${region('facts')}${isDeleted ? nothing : html`${egressAddresses(view, config)}${editLink(view, id)}`}${webhookGuide(view, 'states-of-a-subscription')}</section>
 <section class="card"><h2>${t.eventTypes}</h2>${eventTypeList(subscription)}</section>
 </div>
 ${region('test')}${region('send')}

@@ -23,7 +23,6 @@ export interface CommandResult {
 /** A program whose first argument names one of its commands. */
 export interface Program<Command extends string, Values, Output> {
   readonly usage: string;
-  /** The options of each command, as `parseArgs` reads them. */
   readonly options: Readonly<Record<Command, ParseArgsOptionsConfig>>;
   run(command: Command, values: Values, transport: Transport): Promise<Output>;
   /** Formats a result for people. With --json, results are printed as JSON instead. */

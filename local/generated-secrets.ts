@@ -31,7 +31,6 @@ export function loadGeneratedSecrets(folder: DataFolder, callers: readonly strin
   return secrets;
 }
 
-/** Generates key rings, by setting. */
 export function newKeyRings(): GeneratedSecrets['keyRings'] {
   const ring = () => `v1:${randomBytes(32).toString('base64')}`;
   return { API_KEY_PEPPERS: ring(), WEBHOOK_SECRET_KEYS: ring(), CURSOR_KEYS: ring() };

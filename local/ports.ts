@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { StartError } from './start-error.ts';
 
-/** A port and the setting it comes from. */
 export interface NamedPort {
   /** Names the port in messages. */
   readonly setting: string;

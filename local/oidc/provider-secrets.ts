@@ -7,7 +7,6 @@ const KEY_BITS = 2048;
 
 /** The secrets of the local OpenID provider, generated once per data folder. */
 export interface ProviderSecrets {
-  /** The dashboard's client secret. */
   readonly clientSecret: string;
   /** Signs the provider's cookies. */
   readonly cookieKey: string;

@@ -37,7 +37,6 @@ export class SupervisedProcess {
     this.#options = options;
   }
 
-  /** The pid of the current child. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }

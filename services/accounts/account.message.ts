@@ -9,7 +9,6 @@ export interface AccountColumns extends Pick<AccountTable, 'email' | 'email_veri
   account_created_at: AccountTable['created_at'];
 }
 
-/** The message of the account in a read row. */
 export function accountMessage(row: AccountColumns): Account {
   return {
     $typeName: 'payments.accounts.v1.Account',

@@ -24,7 +24,6 @@ import { LastSeen } from './sessions/last-seen.ts';
 import { listSessions } from './sessions/list-sessions.ts';
 import { startSession } from './sessions/start-session.ts';
 
-/** The RPCs of AccountService. */
 export function accountService({
   config,
   database,

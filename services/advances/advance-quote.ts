@@ -25,7 +25,6 @@ export interface QuoteFigures {
   readonly netMinor: bigint;
 }
 
-/** The terms of a quote. */
 export interface QuoteTerms {
   readonly quotedOn: CivilDate;
   /** Basis points a month, simple interest. */

@@ -17,7 +17,6 @@ import type {
   RateReadRow,
 } from './advance.queries.ts';
 
-/** The message of a request that a hot read returned. */
 export function advanceRequestMessage(row: AdvanceRequestReadRow): AdvanceRequest {
   return {
     $typeName: 'payments.advances.v1.AdvanceRequest',
@@ -56,7 +55,6 @@ function advancePayout(row: AdvanceRequestReadRow): AdvancePayout | undefined {
 export const storedAdvanceRequestMessage = (row: AdvanceRequestRow): AdvanceRequest =>
   advanceRequestMessage(readRowOf(row));
 
-/** The message of an installment that a quote covers. */
 export function quoteInstallmentMessage(row: QuoteInstallmentReadRow): QuoteInstallment {
   return {
     $typeName: 'payments.advances.v1.QuoteInstallment',

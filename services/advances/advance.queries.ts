@@ -37,7 +37,6 @@ function requests(parameters: ReadParameters<Tenant>) {
     .where('environment', '=', parameters('environment'));
 }
 
-/** One request by its id. */
 export const selectRequest = prepareRead<RecordKey, AdvanceRequestReadRow>((parameters) =>
   requests(parameters).where('id', '=', parameters('id')).compile(),
 );
@@ -84,7 +83,6 @@ export interface RequestFilter {
   readonly providerPayoutId: string | undefined;
 }
 
-/** A page of requests in their order. */
 export const selectRequests = prepareRead<Tenant & RequestFilter & PageRange, AdvanceRequestReadRow>(
   (parameters) => inOrder(matchingRequests(parameters), requestOrder, parameters).compile(),
 );

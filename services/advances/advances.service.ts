@@ -22,7 +22,6 @@ import { settleAdvance } from './settle-advance.ts';
 import { registerStuckPayoutMetrics } from './stuck-payout-metrics.ts';
 import { registerUnrecordedPayoutMetrics } from './unrecorded-payout-metrics.ts';
 
-/** The RPCs of AdvanceService. */
 export function advanceService({
   config,
   database,

@@ -15,7 +15,6 @@ import { selectRate } from './advance.queries.ts';
 import { quoteInstallments } from './advance-quote.ts';
 import type { AdvanceDependencies } from './reservation-request.ts';
 
-/** The settings of quotes. */
 export interface QuoteSettings {
   /** The rate of merchants that have not set one, in basis points a month. */
   readonly defaultRateBps: number;

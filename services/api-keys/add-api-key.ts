@@ -6,7 +6,6 @@ import type { KeyRing } from '../platform/key-ring.ts';
 import { ApiKeyEntity, type ApiKeyRow } from './api-key.entity.ts';
 import { storedHash } from './key-hash.ts';
 
-/** The values of a new API key. */
 export interface NewApiKey {
   readonly name: string;
   readonly scopes: ApiKeyRow['scopes'];

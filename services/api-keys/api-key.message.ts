@@ -4,7 +4,6 @@ import { environmentEnum } from '../platform/tenant.ts';
 import type { ApiKeyRow } from './api-key.entity.ts';
 import type { ApiKeyReadRow } from './api-key.queries.ts';
 
-/** The message of an API key that a hot read returns. */
 export function apiKeyMessage(row: ApiKeyReadRow): ApiKey {
   return {
     $typeName: 'payments.apikeys.v1.ApiKey',

@@ -8,7 +8,6 @@ import { listApiKeys } from './list-api-keys.ts';
 import { revokeApiKey } from './revoke-api-key.ts';
 import { rotateApiKey } from './rotate-api-key.ts';
 
-/** The RPCs of ApiKeyService. */
 export function apiKeyService({
   config,
   database,

@@ -15,7 +15,6 @@ import { environmentEnum } from '../platform/tenant.ts';
 import type { OfferRow, PriceRow, ProductRow } from './product.entity.ts';
 import type { ProductReadRow } from './product.queries.ts';
 
-/** The message of a product that a hot read returns. */
 export function productMessage(row: ProductReadRow): Product {
   return productWith(
     row,

@@ -65,7 +65,6 @@ function products(parameters: ReadParameters<Tenant>) {
     ]);
 }
 
-/** One product by its id. */
 export const selectProduct = prepareRead<RecordKey, ProductReadRow>((parameters) =>
   products(parameters).where('product.id', '=', parameters('id')).compile(),
 );

@@ -12,7 +12,6 @@ import { retireOffer } from './retire-offer.ts';
 import { retirePrice } from './retire-price.ts';
 import { updateProduct } from './update-product.ts';
 
-/** The RPCs of ProductService. */
 export function productService({
   database,
   pagination,

@@ -26,7 +26,6 @@ const COMMON = [
   sumOf('advanced_minor').as('advanced_minor'),
 ] as const;
 
-/** The totals of release rows. */
 export const RELEASE_TOTALS = [
   ...COMMON,
   remaining('BLOCKED').as('blocked_minor'),
@@ -34,7 +33,6 @@ export const RELEASE_TOTALS = [
   remaining('SCHEDULED').as('scheduled_minor'),
 ] as const;
 
-/** The totals of sales with their sums. */
 export const SALE_TOTALS = [
   ...COMMON,
   sumOf('blocked_minor').as('blocked_minor'),

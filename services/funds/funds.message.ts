@@ -12,7 +12,6 @@ import type { CalendarReadRow, ReleaseReadRow } from './funds.queries.ts';
 import type { DatedHoliday } from './releases/business-days.ts';
 import { type Installment, originalMinor, statusOf } from './sales/installment.ts';
 
-/** The message of a release row. */
 export function releaseMessage(row: ReleaseReadRow): FundsRelease {
   const { status, remaining_minor: remaining } = row;
   return {
@@ -32,7 +31,6 @@ export function releaseMessage(row: ReleaseReadRow): FundsRelease {
   };
 }
 
-/** The message of a calendar day. */
 export function calendarDayMessage(row: CalendarReadRow): ReleaseCalendarDay {
   return {
     $typeName: 'payments.funds.v1.ReleaseCalendarDay',
@@ -47,12 +45,10 @@ export function calendarDayMessage(row: CalendarReadRow): ReleaseCalendarDay {
   };
 }
 
-/** The message of a holiday. */
 export function holidayMessage({ date, name }: DatedHoliday): ReleaseCalendarHoliday {
   return { $typeName: 'payments.funds.v1.ReleaseCalendarHoliday', date, holiday: BankHoliday[name] };
 }
 
-/** The message of an installment. */
 export function saleInstallmentMessage(
   installment: Installment,
 ): MessageInitShape<typeof SaleInstallmentSchema> {

@@ -47,15 +47,12 @@ export interface ReleaseFilter {
   readonly status: ReleaseStatus | undefined;
 }
 
-/** Release rows are listed from the first date. */
 export const releaseOrder: ListOrder<ReleaseReadRow> = { columns: ['date', 'status'], direction: 'asc' };
 
-/** A page of release rows in their order. */
 export const selectReleases = prepareRead<Tenant & ReleaseFilter & PageRange, ReleaseReadRow>((parameters) =>
   inOrder(matchingReleases(parameters).select(columnsOf(ReleaseEntity)), releaseOrder, parameters).compile(),
 );
 
-/** The sums of the release rows that match. */
 export const selectReleaseTotals = prepareRead<Tenant & ReleaseFilter, FundsTotalsRow>((parameters) =>
   matchingReleases(parameters).select(RELEASE_TOTALS).compile(),
 );

@@ -46,7 +46,6 @@ import { listSaleMovements } from './statement/list-sale-movements.ts';
 import { listVerificationQueue } from './verification/list-verification-queue.ts';
 import { verifyFunds } from './verification/verify-funds.ts';
 
-/** The RPCs of FundsService. */
 export function fundsService({
   config,
   database,

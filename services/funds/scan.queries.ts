@@ -49,7 +49,6 @@ type OpenBlockReadRow = Pick<
   'merchant_id' | 'environment' | 'source_id' | 'sale_id' | 'amount_minor' | 'opened_at'
 >;
 
-/** A page of open blocks of a reason. */
 export const selectOpenBlocks = prepareRead<
   RecordScan & { readonly reason: BlockTable['reason'] },
   OpenBlockReadRow

@@ -8,7 +8,6 @@ import { refundCaseMessage } from './refund-case.message.ts';
 import { selectRefundCase } from './refund-case.queries.ts';
 import { refundCaseNotFound } from './refund-case-store.ts';
 
-/** One refund case. */
 export async function getRefundCase(
   database: Database,
   request: GetRefundCaseRequest,

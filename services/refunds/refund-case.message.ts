@@ -16,7 +16,6 @@ import type { RefundCaseRow } from './refund-case.entity.ts';
 import type { RefundCaseReadRow } from './refund-case.queries.ts';
 import type { ManualBlocker } from './refund-case.ts';
 
-/** The message of a refund case that a hot read returned. */
 export function refundCaseMessage(row: RefundCaseReadRow): RefundCase {
   return {
     $typeName: 'payments.refunds.v1.RefundCase',

@@ -24,7 +24,6 @@ function refundCases(parameters: ReadParameters<Tenant>) {
     .where('environment', '=', parameters('environment'));
 }
 
-/** One refund case by its id. */
 export const selectRefundCase = prepareRead<RecordKey, RefundCaseReadRow>((parameters) =>
   refundCases(parameters).where('id', '=', parameters('id')).compile(),
 );
@@ -67,7 +66,6 @@ export const reviewDeadlineOrder: ListOrder<UndecidedReadRow> = {
   direction: 'asc',
 };
 
-/** One page of refund cases. */
 export const selectRefundCases = prepareRead<RefundCasePage, RefundCaseReadRow>((parameters) =>
   inOrder(matchingCases(parameters), refundCaseOrder, parameters).compile(),
 );

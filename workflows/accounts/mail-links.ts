@@ -3,7 +3,6 @@ import { listeningUrl } from '../../services/platform/process/listening-url.ts';
 import type { Language } from './mail-format.ts';
 import type { MailConfig } from './smtp-mailer.ts';
 
-/** The base URLs of the links in mails. */
 export interface MailLinks {
   /** Without a trailing slash. */
   readonly dashboardUrl: string;

@@ -113,7 +113,6 @@ const tracedCommand = ({ kind, workflowId, workflowType, merchantId }: WorkflowC
   attributes: { 'temporal.workflow.id': workflowId, 'payments.merchant_id': merchantId },
 });
 
-/** The log fields of a command. */
 const logFieldsOf = (command: WorkflowCommand) => ({
   commandId: command.id,
   kind: WorkflowCommandKind[command.kind],

@@ -10,7 +10,6 @@ export interface WorkflowCause {
 /** The key in the memo of a workflow, and in the headers of what it schedules. */
 const CAUSE = 'cause';
 
-/** A memo with the cause of the workflow. */
 export const causedBy = ({ requestId, merchantId, environment }: WorkflowCause) => ({
   [CAUSE]: { requestId, merchantId, environment },
 });
@@ -19,7 +18,6 @@ export const causedBy = ({ requestId, merchantId, environment }: WorkflowCause) 
 export const causeInMemo = (memo: Record<string, unknown> | undefined): WorkflowCause | undefined =>
   memo?.[CAUSE] as WorkflowCause | undefined;
 
-/** Headers with the cause added. */
 export const withCause = (headers: Headers, cause: WorkflowCause | undefined): Headers =>
   cause ? { ...headers, [CAUSE]: defaultPayloadConverter.toPayload(cause) } : headers;
 

@@ -21,7 +21,6 @@ export async function attachReceipt(demo: DemoTenant, write: Attachment): Promis
   );
 }
 
-/** A PDF of one page with lines of text. */
 function pdfOf(lines: readonly string[]): Uint8Array<ArrayBuffer> {
   const shown = lines.map((line, n) => `${n === 0 ? '18' : '12'} TL (${line}) Tj T* T*`).join('\n');
   const text = `BT /F1 14 Tf 72 760 Td\n${shown}\nET`;

@@ -37,7 +37,6 @@ export function planDemoSales(demo: DemoTenant, productIds: readonly string[]): 
   }));
 }
 
-/** Records a sale on its date. */
 export async function recordDemoSale(demo: DemoTenant, sale: DemoSale): Promise<void> {
   const { n, saleId, grossAmountMinor, daysAgo, orderId, productId } = sale;
   const instant = n % 3 === 0;

@@ -1,7 +1,6 @@
 import { type Invitation, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { InvitationReadRow } from './invitation.queries.ts';
 
-/** The message of a read row. */
 export function invitationMessage(row: InvitationReadRow): Invitation {
   return {
     $typeName: 'payments.accounts.v1.Invitation',

@@ -2,7 +2,6 @@ import { type Member, Role } from '../../../proto/gen/payments/accounts/v1/accou
 import { accountMessage } from '../account.message.ts';
 import type { MemberReadRow } from './member.queries.ts';
 
-/** The message of a read row. */
 export function memberMessage(row: MemberReadRow): Member {
   return {
     $typeName: 'payments.accounts.v1.Member',

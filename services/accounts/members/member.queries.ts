@@ -12,7 +12,6 @@ export const memberOrder: ListOrder<MemberReadRow> = {
   direction: 'asc',
 };
 
-/** A page of a merchant's members in list order. */
 export const selectMembers = prepareRead<{ merchantId: string } & PageRange, MemberReadRow>((parameters) => {
   const query = db
     .selectFrom('accounts.member as m')

@@ -1,7 +1,6 @@
 import type { Session } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { SessionReadRow } from './session.queries.ts';
 
-/** The message of a read row. */
 export function sessionMessage(row: SessionReadRow): Session {
   return {
     $typeName: 'payments.accounts.v1.Session',

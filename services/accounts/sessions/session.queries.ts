@@ -8,7 +8,6 @@ import { type AccountTables, db, isAfter } from '../accounts.tables.ts';
 /** A session as hot reads return it. */
 export type SessionReadRow = Omit<AccountTables['accounts.session'], 'account_id' | 'token_sha256'>;
 
-/** A session with its account and the account's memberships. */
 export interface AuthenticationRow extends SessionReadRow, AccountColumns {
   /** Ordered by merchant. */
   memberships: readonly { merchant_id: string; role: RoleName; name: string | null }[];

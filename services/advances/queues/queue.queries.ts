@@ -36,7 +36,6 @@ export const selectAdvanceQueue = prepareRead<AdvanceQueuePage, AdvanceRequestRe
   return inOrder(query, advanceQueueOrder, parameters).compile();
 });
 
-/** A request that has been released. */
 export type ReleasedReadRow = AdvanceRequestReadRow & { released_at: Timestamp };
 
 /** Payouts that await the provider are listed longest waiting first. */

@@ -28,6 +28,5 @@ export const reversalWorkflowId = (disputeId: string) => `dispute-reversal-${dis
 export const reverseCommand = (input: DisputeHoldInput) =>
   startWorkflow(reversalWorkflowType, reversalWorkflowId(input.disputeId), input);
 
-/** Ends the hold. */
 export const endCommand = (input: DisputeHoldInput) =>
   startWorkflow(endWorkflowType, endWorkflowId(input.disputeId), input);

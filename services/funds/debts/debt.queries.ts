@@ -15,7 +15,6 @@ const db = queryBuilder<{ 'funds.deduction': DebtReadRow }>();
 /** Debts are listed in the order in which they are collected: oldest first. */
 export const debtOrder: ListOrder<DebtReadRow> = { columns: ['occurred_at', 'source_id'], direction: 'asc' };
 
-/** A page of open debts in their order. */
 export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((parameters) => {
   const open = db
     .selectFrom('funds.deduction')

@@ -22,7 +22,6 @@ export async function listDebts(
   };
 }
 
-/** A debt as the API returns it. */
 export function debtMessage(row: DebtReadRow): Debt {
   return {
     $typeName: 'payments.funds.v1.Debt',

@@ -2,10 +2,8 @@ import type { BankHoliday } from '../../../proto/gen/payments/funds/v1/funds_pb.
 import { addDays, type CivilDate, weekday } from '../../platform/civil-date.ts';
 import type { EnumName } from '../../platform/enum-name.ts';
 
-/** A bank holiday's name in the proto enum. */
 export type BankHolidayName = EnumName<typeof BankHoliday>;
 
-/** A holiday and its date. */
 export interface DatedHoliday {
   readonly date: CivilDate;
   readonly name: BankHolidayName;

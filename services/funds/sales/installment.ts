@@ -188,7 +188,6 @@ export function release(installment: Installment): Installment {
   return { ...installment, released: true };
 }
 
-/** Whether two blocks have the same reason and source. */
 export function isSameBlock(one: Block, other: Block): boolean {
   return one.reason === other.reason && one.sourceId === other.sourceId;
 }

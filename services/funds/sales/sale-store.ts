@@ -20,7 +20,6 @@ export async function insertSales(tx: TenantTransaction, sales: readonly NewSale
   await tx.execute(INSERT, { rows: jsonRows(sales.map(saleColumnsOf)) });
 }
 
-/** The columns of a new sale. */
 export function saleColumnsOf({ installments, requestId: _, ...columns }: NewSale) {
   const status = saleStatusOf(installments.map(statusOf));
   return { ...columns, installments: installments.length, status };

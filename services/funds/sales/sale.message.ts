@@ -10,7 +10,6 @@ import {
 import { BLOCK_REASONS } from './installment.ts';
 import type { ReleaseSaleReadRow, SaleInstallmentReadRow, SaleReadRow } from './sale.queries.ts';
 
-/** The message of a sale. */
 export function saleMessage(row: SaleReadRow): Sale {
   return {
     $typeName: 'payments.funds.v1.Sale',
@@ -34,7 +33,6 @@ export function saleMessage(row: SaleReadRow): Sale {
   };
 }
 
-/** The message of one of a sale's installments. */
 export function installmentMessage(row: SaleInstallmentReadRow): SaleInstallment {
   return {
     $typeName: 'payments.funds.v1.SaleInstallment',

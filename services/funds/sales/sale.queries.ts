@@ -152,12 +152,10 @@ const AFTER_ANY_LETTER = '\u{10ffff}';
 /** Sales are listed newest first. */
 export const saleOrder: ListOrder<SaleReadRow> = { columns: ['captured_at', 'id'], direction: 'desc' };
 
-/** A page of sales in their order. */
 export const selectSales = prepareRead<Tenant & SaleFilter & PageRange, SaleReadRow>((parameters) =>
   inOrder(matchingSales(parameters), saleOrder, parameters, 'sale').compile(),
 );
 
-/** The sums of the sales that match. */
 export const selectSaleTotals = prepareRead<Tenant & SaleFilter, FundsTotalsRow>((parameters) =>
   db.selectFrom(matchingSales(parameters).as('matching')).select(SALE_TOTALS).compile(),
 );

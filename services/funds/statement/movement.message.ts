@@ -47,7 +47,6 @@ export function saleMovementMessage(row: MovementReadRow): Movement {
   return movementMessage(row, changeOf(row));
 }
 
-/** The message of the movements of one kind. */
 export function totalMessage({ kind, count, change }: MovementTotalText): MovementTotal {
   return {
     $typeName: 'payments.funds.v1.MovementTotal',

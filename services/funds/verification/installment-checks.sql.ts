@@ -63,5 +63,4 @@ ${compare({
   dates_of_parts: [`'SALES_COUNT'`, '1', 'dates'],
 })}`;
 
-/** The checks of installments and sales. */
 export const INSTALLMENT_CHECKS = [NEGATIVE_AMOUNTS, STATUSES, SALES, SHARES, PARTS];

@@ -92,7 +92,6 @@ const DEBITED_AND_PENDING = `
 select ${subject({ source: 'refund_case_id' })}, 'REFUND', 'pending_minor', '0', pending_debit.amount_minor::text
   from pending_debit join refund_debit using (refund_case_id)`;
 
-/** The checks of debts and postings. */
 export const POSTING_CHECKS = [
   UNCOLLECTED_DEBTS,
   INSTALLMENT_POSTINGS,

@@ -64,5 +64,4 @@ ${compare({
   has_blocked_amount: [`'STATUS'`, `status = 'BLOCKED'`, `status = 'BLOCKED' and remaining_minor > 0`],
 })}`;
 
-/** The checks of release rows and days. */
 export const RELEASE_CHECKS = [SUMS, TWICE_A_DAY, OUT_OF_RANGE, BLOCK_COUNTS, BLOCKED_ROWS];

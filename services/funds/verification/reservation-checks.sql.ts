@@ -33,5 +33,4 @@ ${compare({
   ],
 })} and installment.reserved_for is not null`;
 
-/** The checks of reservations. */
 export const RESERVATION_CHECKS = [RESERVATIONS, PROMISED];

@@ -10,7 +10,6 @@ import { environmentEnum } from '../../platform/tenant.ts';
 import type { DisputeRow } from '../refund-case.entity.ts';
 import type { DisputeReadRow } from './dispute.queries.ts';
 
-/** The message of a dispute that a hot read returned. */
 export function disputeMessage(row: DisputeReadRow): Dispute {
   return {
     $typeName: 'payments.refunds.v1.Dispute',

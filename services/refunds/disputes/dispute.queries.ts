@@ -37,7 +37,6 @@ function matchingDisputes(parameters: ReadParameters<Tenant & DisputeFilter>) {
   return query;
 }
 
-/** One dispute by its id. */
 export const selectDispute = prepareRead<RecordKey, DisputeReadRow>((parameters) =>
   disputes(parameters).where('id', '=', parameters('id')).compile(),
 );
@@ -64,7 +63,6 @@ interface AwaitingDisputePage extends DisputePage {
 /** A dispute, and the time by which it is ordered: its due date or, without one, its opening. */
 export type DueDisputeReadRow = DisputeReadRow & { due_or_opened_at: Timestamp };
 
-/** Disputes are listed newest first. */
 export const disputeOrder: ListOrder<DisputeReadRow> = { columns: ['opened_at', 'id'], direction: 'desc' };
 
 /** Disputes awaiting the merchant's response are listed earliest due date first. */
@@ -105,7 +103,6 @@ export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisput
 
 /** The disputes that match with one outcome. */
 export interface DisputeTotalRow {
-  /** Null for open disputes. */
   outcome: DisputeOutcome | null;
   count: number;
   /** The sum of disputes with an amount in centavos, as text: it may exceed 64 bits. */

@@ -8,7 +8,6 @@ import { disputeMessage } from './dispute.message.ts';
 import { selectDispute } from './dispute.queries.ts';
 import { disputeNotFound } from './dispute.ts';
 
-/** One dispute. */
 export async function getDispute(
   database: Database,
   request: GetDisputeRequest,

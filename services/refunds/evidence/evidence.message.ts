@@ -2,7 +2,6 @@ import type { Evidence } from '../../../proto/gen/payments/refunds/v1/refunds_pb
 import { environmentEnum } from '../../platform/tenant.ts';
 import type { EvidenceReadRow } from './evidence.queries.ts';
 
-/** The message of a piece of evidence that a hot read returns. */
 export function evidenceMessage(row: EvidenceReadRow): Evidence {
   return {
     $typeName: 'payments.refunds.v1.Evidence',

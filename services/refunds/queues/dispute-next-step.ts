@@ -11,7 +11,6 @@ interface NextStep {
   readonly since: Timestamp;
 }
 
-/** The next step of an open dispute. */
 export function nextDisputeStep(row: DisputeReadRow, nowMs: number): NextStep {
   const { opened_at: openedAt, due_at: dueAt, responded_at: respondedAt } = row;
   const { response_submitted_at: submittedAt } = row;

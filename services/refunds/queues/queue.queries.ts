@@ -74,7 +74,6 @@ export const providerQueueOrder: ListOrder<ProcessingReadRow> = {
   direction: 'asc',
 };
 
-/** One page of refunds that await the provider. */
 export const selectProviderQueue = prepareRead<ProviderQueuePage, ProcessingReadRow>((parameters) => {
   let query = matchingMerchant(
     db.selectFrom('refunds.refund_case').select(columnsOf(RefundCaseEntity)),

@@ -43,7 +43,6 @@ export function deliveryMessage(row: DeliveryReadRow, link: WorkflowLink): Deliv
 export const storedDeliveryMessage = (row: DeliveryRow, link: WorkflowLink): Delivery =>
   deliveryMessage(readRowOf(row), link);
 
-/** The message of an attempt that a hot read returned. */
 export function attemptMessage(row: AttemptReadRow): Attempt {
   return {
     $typeName: 'payments.webhooks.v1.Attempt',

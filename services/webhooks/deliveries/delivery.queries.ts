@@ -58,7 +58,6 @@ interface DeliveryTables {
 /** Builds reads of deliveries, their events and attempts. */
 export const db = queryBuilder<DeliveryTables>();
 
-/** The deliveries of a tenant. */
 export function deliveries(parameters: ReadParameters<Tenant>) {
   return db
     .selectFrom('webhooks.delivery')
@@ -70,7 +69,6 @@ export function deliveries(parameters: ReadParameters<Tenant>) {
 /** A read of deliveries. */
 export type Deliveries = ReturnType<typeof deliveries>;
 
-/** One delivery by its id. */
 export const selectDelivery = prepareRead<RecordKey, DeliveryReadRow>((parameters) =>
   deliveries(parameters).where('id', '=', parameters('id')).compile(),
 );

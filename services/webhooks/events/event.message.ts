@@ -3,7 +3,6 @@ import type { Event } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.
 import { environmentEnum } from '../../platform/tenant.ts';
 import type { EventReadRow } from './event.queries.ts';
 
-/** The message of an event that a hot read returned. */
 export function eventMessage(row: EventReadRow): Event {
   return {
     $typeName: 'payments.webhooks.v1.Event',

@@ -42,7 +42,6 @@ function events(parameters: ReadParameters<Tenant>) {
     .select(sql<string>`(body::json -> 'data')::text`.as('data'));
 }
 
-/** One event. */
 export const selectEvent = prepareRead<RecordKey, EventReadRow>((parameters) =>
   events(parameters).where('id', '=', parameters('id')).compile(),
 );
@@ -60,7 +59,6 @@ interface EventPage extends Tenant, PageRange {
 /** Events are listed newest first; their ids are in publishing order. */
 export const eventOrder: ListOrder<EventReadRow> = { columns: ['id'], direction: 'desc' };
 
-/** One page of events. */
 export const selectEvents = prepareRead<EventPage, EventReadRow>((parameters) => {
   let query = events(parameters);
   if (parameters.has('type')) query = query.where('type', '=', parameters('type'));

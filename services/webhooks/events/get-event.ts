@@ -8,7 +8,6 @@ import { eventMessage } from './event.message.ts';
 import { selectEvent } from './event.queries.ts';
 import { eventNotFound } from './require-event.ts';
 
-/** One event. */
 export async function getEvent(database: Database, request: GetEventRequest): Promise<GetEventResponse> {
   const row = await database.readOne(selectEvent({ ...tenantOf(request), id: request.eventId }));
   if (!row) throw eventNotFound();

@@ -13,7 +13,6 @@ const RESPONSE: ListEventTypesResponse = {
   })),
 };
 
-/** The catalog of event types. */
 export const listEventTypes = (): ListEventTypesResponse => RESPONSE;
 
 /** Drops the internal properties of TypeBox, which JSON omits. */

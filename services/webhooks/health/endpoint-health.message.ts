@@ -4,7 +4,6 @@ import { latencyQuantileMs } from './endpoint-latency.ts';
 
 const P95 = 0.95;
 
-/** The message of an endpoint's health. */
 export const endpointHealthMessage = (row: EndpointHealthRow): EndpointHealth => ({
   $typeName: 'payments.webhooks.v1.EndpointHealth',
   failingSince: row.failing_since ?? undefined,

@@ -3,7 +3,6 @@ export const LATENCY_BOUNDS_MS = [
   5, 10, 15, 25, 40, 60, 100, 150, 250, 400, 600, 1_000, 1_500, 2_500, 4_000, 6_000, 10_000, 15_000,
 ] as const;
 
-/** The class of a latency. */
 export function latencyClass(latencyMs: number): number {
   const index = LATENCY_BOUNDS_MS.findIndex((bound) => latencyMs <= bound);
   return index === -1 ? LATENCY_BOUNDS_MS.length - 1 : index;

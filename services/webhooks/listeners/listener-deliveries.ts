@@ -53,7 +53,6 @@ select merchant_id, environment, id, 1, 1, :startedAt::timestamptz, end_at, :lat
        :responseExcerpt
   from ended`;
 
-/** A listener's delivery. */
 interface ListenerDeliveryKey {
   readonly listenerId: string;
   readonly deliveryId: string;

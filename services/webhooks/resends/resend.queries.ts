@@ -45,7 +45,6 @@ function resends(parameters: ReadParameters<Tenant>) {
     .select(sql<bigint>`cardinality(open_ids)::bigint`.as('open_count'));
 }
 
-/** One resend by its id. */
 export const selectResend = prepareRead<RecordKey, ResendReadRow>((parameters) =>
   resends(parameters).where('id', '=', parameters('id')).compile(),
 );
@@ -57,7 +56,6 @@ interface ResendPage extends Tenant, PageRange {
 /** Resends are listed newest first; their ids are in creation order. */
 export const resendOrder: ListOrder<ResendReadRow> = { columns: ['id'], direction: 'desc' };
 
-/** One page of resends. */
 export const selectResends = prepareRead<ResendPage, ResendReadRow>((parameters) => {
   let query = resends(parameters);
   if (parameters.has('state')) query = query.where('state', '=', parameters('state'));

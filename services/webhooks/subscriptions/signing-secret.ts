@@ -21,7 +21,6 @@ export interface SecretOwner extends Tenant {
 /** A new secret: `whsec_` and base64 of 32 random bytes. */
 export const newSigningSecret = () => `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 
-/** Encrypts a secret with the current key. */
 export function sealSecret(keys: KeyRing, owner: SecretOwner, secret: string): SealedSecret {
   const { id, secret: key } = keys.current;
   const nonce = randomBytes(NONCE_BYTES);

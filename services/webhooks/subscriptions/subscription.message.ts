@@ -13,7 +13,6 @@ import type { SubscriptionReadRow } from './subscription.queries.ts';
 import type { SubscriptionError } from './subscription.ts';
 import { subscriptionEtag } from './subscription-etag.ts';
 
-/** The message of a subscription that a hot read returns. */
 export function subscriptionMessage(row: SubscriptionReadRow): WebhookSubscription {
   return {
     $typeName: 'payments.webhooks.v1.WebhookSubscription',

@@ -43,7 +43,6 @@ const opened = {
 };
 const responded = { ...opened, respondedAt: '2026-07-08T18:02:00.000Z' };
 
-/** Events of disputes. */
 export const DISPUTE_EVENT_TYPES: readonly EventTypeDefinition[] = [
   {
     name: 'dispute.opened.v1',

@@ -128,11 +128,6 @@ describe('the reference', () => {
     await other.context().close();
   });
 
-  it.each(['typescript', 'python', 'go', 'java', 'php'])('shows how to verify in %s', async (language) => {
-    const sample = page.locator(`code.language-${language}`, { hasText: 'webhook-signature' });
-    await sample.first().waitFor({ state: 'attached' });
-  });
-
   it('tries an operation on its own host with the key that the reader enters', async () => {
     const { keys } = await newMerchant(gateways);
     await page.getByPlaceholder('Token').first().fill(keys.live);

@@ -117,22 +117,6 @@ describeHttpList('/v1/advance/requests', (harness) => ({ ...advanceRequestList(h
 describeHttpList(WEBHOOKS, (harness) => ({ ...subscriptionList(harness), filters: NONE }), 52);
 
 describe('funds', () => {
-  it('the calendar of a month contains the dates of its releases', async () => {
-    const { seed, get } = await newShop();
-    await seed.sale(1_200n, 12);
-    await seed.sale(500n, 0);
-    const dates: string[] = (await get('/v1/funds/releases')).json.data.map(
-      ({ date }: { date: string }) => date,
-    );
-    const month = dates[1]!.slice(0, 7);
-    const calendar = await get(`/v1/funds/releases/calendar?month=${month}`);
-    expect(calendar.json).toMatchObject({ month, timezone: 'America/Sao_Paulo' });
-    const inMonth = dates.filter((date) => date.startsWith(month));
-    expect(calendar.json.days.map(({ date }: { date: string }) => date)).toEqual(inMonth);
-    const current = await get('/v1/funds/releases/calendar');
-    expect(current.json.month).toBe(dates[0]!.slice(0, 7));
-  });
-
   it.each(['0001-01', '9999-12'])('the calendar of %s is empty', async (month) => {
     const { get } = await newShop();
     const answer = await get(`/v1/funds/releases/calendar?month=${month}`);

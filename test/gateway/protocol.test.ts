@@ -211,11 +211,6 @@ it('the request id is our own, on successes too, and never the client’s', asyn
   expect(first.headers['request-id']).not.toBe(second.headers['request-id']);
 });
 
-it('the instance is the path, without the query', async () => {
-  const { json } = await call(live, '/v1/products/42?key=secret', { key });
-  expect(json.instance).toBe('/v1/products/42');
-});
-
 describe('one connection with many requests', () => {
   const list = `GET /v1/refund-cases HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer `;
   const get = () => `${list}${key}\r\n\r\n`;

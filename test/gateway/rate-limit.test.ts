@@ -2,10 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { rateLimitAddress } from '../../gateway/rate-limits/client-address.ts';
-import { RateLimit } from '../../gateway/rate-limits/rate-limit.ts';
 import { RateLimitStore } from '../../gateway/rate-limits/rate-limit-store.ts';
 import { RateLimits } from '../../gateway/rate-limits/rate-limits.ts';
 import { ApiKeyScope } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
@@ -218,13 +216,6 @@ describe('requests without a valid key', () => {
     expect((await call(gateways.ports.test, PATH, { headers, key: keys.test })).status).toBe(200);
   });
 
-  it.concurrent('also count requests for the documentation', async () => {
-    const headers = { 'x-forwarded-for': '203.0.113.10' };
-    const answers = await burst(8, () => call(gateways.ports.live, '/docs/errors', { headers }));
-    expect(withStatus(answers, 200)).toHaveLength(5);
-    for (const answer of withStatus(answers, 429)) expect(answer.headers['retry-after']).toBe('1');
-  });
-
   it('cause no lookups beyond the limit, also concurrently', async () => {
     const guesses = Array.from({ length: 50 }, () => newApiKey('live'));
     // Each twice: a guess that is refused makes no way for itself.
@@ -256,27 +247,6 @@ describe('the address that is counted', () => {
     [undefined, 'unknown'],
   ])('%s is %s', (address, counted) => {
     expect(rateLimitAddress(address)).toBe(counted);
-  });
-});
-
-describe('a limit in memory', () => {
-  it('has a separate window for each key, and deletes it when it is over', async () => {
-    const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
-    const limit = new RateLimit('key', limiter);
-    const isAllowed = async (key: string) => (await limit.consume(key)).allowed;
-    expect([await isAllowed('a'), await isAllowed('a'), await isAllowed('a')]).toEqual([true, true, false]);
-    await delay(600);
-    expect([await isAllowed('b'), await isAllowed('b'), await isAllowed('b')]).toEqual([true, true, false]);
-    await delay(450);
-    expect([await isAllowed('a'), await isAllowed('b')]).toEqual([true, false]);
-  });
-
-  it('does not store a flood of keys', async () => {
-    const limiter = new RateLimiterMemory({ points: 2, duration: 1 });
-    const limit = new RateLimit('address', limiter);
-    for (let flood = 0; flood < 20_000; flood += 1) await limit.consume(String(flood));
-    await delay(1_200);
-    expect(limiter.dump().storage).toHaveLength(0);
   });
 });
 

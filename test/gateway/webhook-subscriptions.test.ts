@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createClient } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
-import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { WebhookSubscriptionService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newMerchant, newWebhookUrl, startGateways } from './gateway-harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
 
@@ -78,23 +75,6 @@ describe('disabling', () => {
     const first = await disable(json.id.toUpperCase());
     expect(first).toMatchObject({ status: 200, json: disabled });
     expect((await disable(json.id)).json).toStrictEqual(disabled);
-  });
-
-  it('of a subscription that does not exist, or was deleted, is 404', async () => {
-    const { merchantId, create, list, disable } = await newShop();
-    expectProblem(await disable(randomUUID()), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
-    const { json } = await create();
-    await createClient(
-      WebhookSubscriptionService,
-      gateways.harness.transports.inProcess,
-    ).deleteWebhookSubscription({
-      merchantId,
-      environment: Environment.LIVE,
-      subscriptionId: json.id,
-      idempotencyKey: randomUUID(),
-    });
-    expectProblem(await disable(json.id), 'WEBHOOK_SUBSCRIPTION_NOT_FOUND');
-    expect((await list()).json.data).toEqual([]);
   });
 
   it('accepts a content type without a body, as clients send it', async () => {

@@ -104,17 +104,6 @@ describe('a quote', () => {
     expect((await stranger.visitor.get(theirs)).status).toBe(404);
   });
 
-  it('becomes one request, however often its form is sent', async () => {
-    const { visitor, requests, quote } = await seller();
-    const shown = await quote();
-    const send = () => visitor.submit(shown, take, EVERYTHING);
-    const twice = await Promise.all([send(), send()]);
-    expect(twice.some(({ status }) => status === 200)).toBe(true);
-    const again = await send();
-    expect(again.path).toMatch(/notice=requested$/);
-    expect(await requests()).toHaveLength(1);
-  });
-
   it('that covers an amount that nobody entered asks for the amount before it is requested', async () => {
     const { visitor, home, requests, quote } = await seller();
     const shown = await quote();

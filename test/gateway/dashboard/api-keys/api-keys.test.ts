@@ -80,15 +80,6 @@ test('a form that is sent again issues nothing and shows no key, but explains ho
   expect((await keys())[0]!.revokedAt).toBeDefined();
 });
 
-test('a form that is sent twice concurrently issues one key', async () => {
-  const { developer, keys, path, issue } = await newMerchant();
-  const form = await developer.get(path);
-  const answers = await Promise.all([issue('till', form), issue('till', form), issue('till', form)]);
-  expect(answers.filter((answer) => shownKey(answer)?.match(KEY))).toHaveLength(1);
-  for (const { status } of answers) expect([200, 409]).toContain(status);
-  expect(await keys()).toHaveLength(1);
-});
-
 test('a key may have a last day, and is valid until the end of that day in Brazil', async () => {
   const { developer, keys, path } = await newMerchant();
   const today = civilDateAt(new Date());

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { type FundsCaller, fundsCaller } from '../../../services/funds/funds-caller.ts';
 import { newTenant } from '../../../support/harness.ts';
@@ -149,15 +148,6 @@ describe('the release calendar', () => {
     expect(document.querySelectorAll('.card .figure').map(textOf)).toEqual(Array(5).fill('R$0.00'));
     expect(textOf(document.querySelector('main'))).toContain('No releases this month.');
     expect(textOf(document.querySelector('section.debts .empty'))).toBe('No open debts.');
-  });
-
-  it('separates live and sandbox', async () => {
-    const { funds, visitor, home } = await newMerchant();
-    const test = fundsCaller(fixture.transport, { ...funds.tenant, environment: Environment.TEST });
-    await test.sell({ on: '2020-06-21', gross: 777n, instant: true });
-    const path = `${home}?month=2020-06`;
-    expect((await visitor.get(path)).text).not.toContain('7.77');
-    expect((await visitor.get(path.replace('/live/', '/sandbox/'))).text).toContain('7.77');
   });
 });
 

@@ -79,14 +79,6 @@ describe('the banner', () => {
     expect(banner.querySelectorAll('li')).toHaveLength(5);
     expect(plain(banner.querySelectorAll('p').at(-1)!.text)).toBe('and 2 more');
   });
-
-  it('lists nothing of other merchants', async () => {
-    const troubled = await fixture.newMerchant();
-    await troubled.subscription('ERROR', { error: FAILED });
-    const other = await fixture.newMerchant();
-    expect(bannerOf(await other.person.get(other.at())).text.trim()).toBe('');
-    expect((await other.person.get(troubled.at())).status).toBe(404);
-  });
 });
 
 describe('the overview', () => {

@@ -70,18 +70,6 @@ test('resources of another merchant can neither be read nor changed', async () =
   expect(probed).toBeGreaterThan(20);
 });
 
-test('resources that do not exist are a 404', async () => {
-  await expectNothingChanged(async () => {
-    for (const target of targetsOf(fixture)) {
-      const mine = own[environmentOf(target)].ids;
-      for (const name of knownParametersOf(target)) {
-        const { status } = await come(target, { ...mine, [name]: randomUUID() }, mine);
-        expect(status, `${nameOf(target)} with no ${name}`).toBe(404);
-      }
-    }
-  });
-});
-
 test('resources of live are a 404 in the sandbox of the same merchant', async () => {
   // People belong to a merchant in both environments.
   const shared = ['accountId', 'invitationId'];

@@ -183,15 +183,6 @@ test.each([
   expect(browser.cookies.has(SESSION)).toBe(false);
 });
 
-test('canceling at the provider gets an explanation', async () => {
-  const browser = new CookieBrowser();
-  const form = await goToProvider(fixture, browser);
-  const page = await browser.submit(form, '', { cancel: 'yes' });
-  expect(page.status).toBe(403);
-  expect(page.url.searchParams.get('error')).toBe('access_denied');
-  expect(browser.cookies.has(SESSION)).toBe(false);
-});
-
 test('the parameters of the provider’s response are not shown', async () => {
   const browser = new CookieBrowser();
   const form = await goToProvider(fixture, browser);

@@ -98,19 +98,6 @@ it('shows errors of a sale or a refund at the field, and keeps the entered value
   expect(tooMuch.document.querySelector('#gross')!.getAttribute('value')).toBe(most.gross);
 });
 
-it('creates one sale and one case from a form that is sent twice', async () => {
-  const panel = await sandboxFixture(fixture);
-  const page = await panel.visitor.get(`${panel.home}/simulate`);
-  for (const action of ['/simulate/sales', '/simulate/refund-cases', '/simulate/advances']) {
-    const [first, second] = [
-      await panel.visitor.submit(page, action),
-      await panel.visitor.submit(page, action),
-    ];
-    expect([second.status, idIn(second)]).toEqual([200, idIn(first)]);
-  }
-  expect(await balanceOf(panel)).toMatchObject({ availableAmountMinor: 12_000n });
-});
-
 it('opens cases beyond the 24-hour limits if they were requested 2 days ago', async () => {
   const panel = await sandboxFixture(fixture);
   const large = { amount: '9,999,999.00', paid: '9,999,999.00' };
@@ -242,16 +229,4 @@ it('publishes every event of the catalog with its example, and shows its deliver
   expect(inPortuguese.text).toContain('O provedor não pagou um reembolso');
   const unknown = await visitor.submit(`${home}/simulate/events`, '/publish', { type: 'x.y.v1' });
   expect([unknown.status, unknown.text.includes('event type does not exist')]).toEqual([422, true]);
-});
-
-it('is shown in Portuguese to Portuguese readers', async () => {
-  const { visitor, home, openCase } = await sandboxFixture(fixture);
-  const cookie = `__Host-session=${visitor.token}; language=pt-BR`;
-  const path = `${home}/simulate/refund-cases/${idIn(await openCase())}`;
-  for (const address of [`${home}/simulate`, path, `${home}/simulate/events`, `${home}/refunds`]) {
-    const text = await (await visitor.fetch(address, { headers: { cookie } })).text();
-    expect(text).toContain('lang="pt-BR"');
-    expect(text).toMatch(/Simular|Reembolsos/);
-    expect(text).not.toMatch(/undefined|\[object|NaN|function/);
-  }
 });

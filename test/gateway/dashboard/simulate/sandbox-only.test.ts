@@ -1,18 +1,15 @@
 import { glob, readFile } from 'node:fs/promises';
 import type { DescMethod, DescService } from '@bufbuild/protobuf';
 import { MethodOptions_IdempotencyLevel as Level } from '@bufbuild/protobuf/wkt';
-import { createClient } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
-import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { mayCall } from '../../../../services/platform/rpc/person-rules.ts';
 import { sharedDashboard } from '../dashboard-fixture.ts';
-import { sandboxFixture } from './sandbox-fixture.ts';
 
 const fixture = await sharedDashboard();
 
@@ -25,18 +22,6 @@ it('registers every page and action of the panel for the sandbox and developers'
     expect(place).toMatchObject({ environment: 'test', role: Role.DEVELOPER, section: 'simulate' });
   }
   expect(fixture.app.registered.filter(({ section }) => section === 'simulate')).toEqual(places);
-});
-
-it('leaves the same merchant in live unchanged, whatever is simulated', async () => {
-  const panel = await sandboxFixture(fixture);
-  const live = { merchantId: panel.merchantId, environment: Environment.LIVE };
-  await panel.sell();
-  const opened = await panel.openCase();
-  await panel.step(opened, 'approve');
-  const { refundCases } = await createClient(RefundCaseService, fixture.transport).listRefundCases(live);
-  const balance = await createClient(FundsService, fixture.transport).getBalance(live);
-  const { events } = await createClient(EventService, fixture.transport).listEvents(live);
-  expect([refundCases, balance.availableAmountMinor, events]).toEqual([[], 0n, []]);
 });
 
 it('only the panel calls the RPCs of internal teams and providers', async () => {

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it, vi } from 'vitest';
-import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
@@ -12,7 +11,7 @@ import { lockWaits, openSession } from '../../../support/sql.ts';
 import { answered, inFlight, startWebhooks } from '../attempts/attempts-fixture.ts';
 import { newUrl } from '../webhooks-fixture.ts';
 
-const { PENDING, RETRYING, HELD, BLOCKED, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
+const { PENDING, RETRYING, HELD, BLOCKED, SUCCEEDED, CANCELED } = DeliveryStatus;
 const { START, SIGNAL, CANCEL } = WorkflowCommandKind;
 
 const { harness, fixture, attempts } = await startWebhooks();
@@ -129,16 +128,6 @@ describe('RetryDelivery', () => {
       },
     ]);
     expect(await due(tenant)).toMatchObject([{ deliveryId, number: 2 }]);
-  });
-
-  it('continues the schedule after the attempt', async () => {
-    const tenant = newTenant();
-    const deliveryId = await attempted(tenant, 500);
-    const [outcome] = await attempts.record(answered(await retried(tenant, deliveryId), 500));
-    // Five minutes, 20 % more or less.
-    const waitMs = outcome!.nextAttemptAt!.getTime() - Date.now();
-    expect(waitMs).toBeGreaterThan(230_000);
-    expect(waitMs).toBeLessThan(370_000);
   });
 
   it('does not change queued deliveries and attempts in flight', async () => {
@@ -324,17 +313,5 @@ describe('commands about deliveries', () => {
       // Of four: the cancellation takes the starts away.
       Array.from({ length: 2 }, () => `delivery-${deliveryId}`),
     );
-  });
-
-  it('refuse a delivery that is exhausted', async () => {
-    const tenant = newTenant(Environment.TEST);
-    const deliveryId = await attempted(tenant, 500);
-    while ((await get(tenant, deliveryId)).status === RETRYING) {
-      await attempts.record(answered(await retried(tenant, deliveryId), 500));
-    }
-    expect(await get(tenant, deliveryId)).toMatchObject({ status: EXHAUSTED, attemptCount: 4 });
-    const state = { state: 'EXHAUSTED' };
-    await expectRefusal(retry(tenant, deliveryId), Code.FailedPrecondition, 'DELIVERY_STATE', state);
-    await expectRefusal(cancel(tenant, deliveryId), Code.FailedPrecondition, 'DELIVERY_STATE', state);
   });
 });

@@ -37,9 +37,6 @@ async function deliveryOf(name: string): Promise<string> {
   return deliveries.find(({ objectId, sequence }) => `${objectId} ${sequence}` === name)!.id;
 }
 
-const cancel = async (name: string) =>
-  webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: await deliveryOf(name) });
-
 async function publish(...objects: string[]): Promise<void> {
   for (const objectId of objects) await webhooks.publish(tenant, objectId);
 }
@@ -87,17 +84,6 @@ describe('an ordered subscription', () => {
     endpoint.answer(500);
     await webhooks.attemptAgain(tenant, await deliveryOf('a 1'));
     await untilStatuses({ 'a 1': 'EXHAUSTED', 'a 2': 'RETRYING', 'b 1': 'SUCCEEDED', 'b 2': 'SUCCEEDED' });
-  });
-
-  it('continues with the next delivery when one is canceled', async () => {
-    const { endpoint } = await webhooks.subscribed(tenant, { ordered: true });
-    endpoint.answer(500);
-    await publish('a', 'a', 'a', 'a');
-    await untilStatuses({ 'a 1': 'RETRYING', 'a 2': 'BLOCKED', 'a 3': 'BLOCKED', 'a 4': 'BLOCKED' });
-    await cancel('a 2');
-    endpoint.answer(200);
-    await cancel('a 1');
-    await untilStatuses({ 'a 1': 'CANCELED', 'a 2': 'CANCELED', 'a 3': 'SUCCEEDED', 'a 4': 'SUCCEEDED' });
   });
 
   it.each([

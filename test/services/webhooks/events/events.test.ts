@@ -25,16 +25,6 @@ describe('EventService', () => {
       ...request,
     });
 
-  it('numbers the events of an object from 1 without gaps, also concurrently', async () => {
-    const tenant = newTenant();
-    const objectId = randomUUID();
-    const published = await Promise.all(Array.from({ length: 8 }, () => publish(tenant, { objectId })));
-    const sequences = published.map(({ event }) => Number(event!.sequence)).sort((a, b) => a - b);
-    expect(sequences).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    const elsewhere = await publish({ ...tenant, environment: Environment.TEST }, { objectId });
-    expect(elsewhere.event!.sequence).toBe(1n);
-  });
-
   it('returns the event as it was published, amounts exact up to the upper bound', async () => {
     const tenant = newTenant();
     const { event } = await publish(tenant, { requestId: 'the causing request' });

@@ -54,16 +54,6 @@ it('creates a delivery for each enabled subscription to the type, of the merchan
   ]);
 });
 
-it('creates none for events published while a subscription is disabled, even after its reactivation', async () => {
-  const tenant = newTenant();
-  const { id } = await fixture.subscribe(tenant);
-  await fixture.subscriptions.disableWebhookSubscription(write(tenant, id));
-  const missed = await fixture.publish(tenant);
-  await fixture.subscriptions.reactivateWebhookSubscription(write(tenant, id));
-  expect(await deliveriesOf(tenant, { eventId: missed.id })).toEqual([]);
-  expect((await fixture.events.getEvent({ ...tenant, eventId: missed.id })).event?.id).toBe(missed.id);
-});
-
 it('disabling waits for events that are being published, and cancels their deliveries', async () => {
   const tenant = newTenant();
   const { id } = await fixture.subscribe(tenant);

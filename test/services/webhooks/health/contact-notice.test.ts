@@ -60,12 +60,6 @@ it('notifies the contact again if it had recovered in between', async () => {
   expect(await notices()).toHaveLength(2);
 });
 
-it('sends no notice about successes', async () => {
-  const { tenant } = await activeSubscription();
-  await publishAndAnswer(tenant, 204, 3);
-  expect(await notices()).toEqual([]);
-});
-
 it('notifies the contact of a 410, but not when a person disables the subscription', async () => {
   const gone = await activeSubscription();
   await publishAndAnswer(gone.tenant, 410);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, describe, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
@@ -14,7 +14,7 @@ import { newTenant, newWrite, type TestTenant } from '../../../support/harness.t
 import { PAYMENT } from '../webhooks-fixture.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
 
-const { PENDING, ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
+const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
 const { RETRYING, SUCCEEDED, EXHAUSTED, CANCELED } = DeliveryStatus;
 
 let tenant: TestTenant;
@@ -224,28 +224,6 @@ describe('a disabled subscription', () => {
     expect((await webhooks.subscriptionOf(tenant, id)).state).toBe(DISABLED);
     expect(endpoint.eventIds).toHaveLength(1);
   });
-
-  it('ignores outcomes from before its reactivation', async () => {
-    tenant = newTenant(Environment.TEST);
-    const { id, endpoint } = await webhooks.subscribed(tenant);
-    const held = endpoint.hold();
-    await webhooks.publish(tenant);
-    await eventually(() => expect(held.count).toBe(1));
-    const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, pageSize: 1 });
-    const deliveryId = deliveries[0]!.id;
-    await webhooks.subscriptions.disableWebhookSubscription(write(id));
-    await webhooks.subscriptions.reactivateWebhookSubscription(write(id));
-    await eventually(() => expect(held.count).toBe(2));
-    held.release(200, 1);
-    await eventually(async () =>
-      expect((await webhooks.deliveries.getDelivery({ ...tenant, deliveryId })).attempts).toMatchObject([
-        { httpStatus: 200 },
-      ]),
-    );
-    expect((await webhooks.subscriptionOf(tenant, id)).state).toBe(PENDING);
-    held.release(200);
-    await eventually(async () => expect((await webhooks.subscriptionOf(tenant, id)).state).toBe(ACTIVE));
-  });
 });
 
 describe('an attempt that takes long', () => {
@@ -269,34 +247,5 @@ describe('an attempt that takes long', () => {
     const ended = await waitForLastDelivery(SUCCEEDED);
     expect(ended.attempts).toMatchObject([{ number: 1, startedAt, httpStatus: 200 }]);
     expect(endpoint.eventIds).toHaveLength(1);
-  });
-
-  it('counts as lost five seconds after its deadline if its process never reports', async () => {
-    tenant = newTenant(Environment.TEST);
-    const { endpoint } = await webhooks.subscribed(tenant);
-    endpoint.answer(500);
-    await webhooks.publish(tenant);
-    const { id: deliveryId } = (await waitForLastDelivery(RETRYING)).delivery;
-    const startedAt = new Date(Date.now() - 20_100);
-    const deadlineAt = new Date(startedAt.getTime() + 15_000);
-    await webhooks.sql(
-      `with attempt as (
-         insert into webhooks.attempt
-           (merchant_id, environment, delivery_id, number, generation, started_at, deadline_at)
-         values ($1, 'test', $2, 2, 1, $3, $4)
-       )
-       update webhooks.open_delivery set attempt_count = 2, in_flight_until = now() where id = $2`,
-      [tenant.merchantId, deliveryId, startedAt, deadlineAt],
-    );
-    await eventually(async () => {
-      const { attempts } = await webhooks.deliveries.getDelivery({ ...tenant, deliveryId });
-      expect(attempts[1]).toMatchObject({
-        number: 2,
-        failure: AttemptFailure.WORKER_LOST,
-        endedAt: timestampFromDate(deadlineAt),
-      });
-    });
-    endpoint.answer(200);
-    expect((await webhooks.attemptAgain(tenant, deliveryId)).delivery!.status).toBe(SUCCEEDED);
   });
 });

@@ -103,18 +103,6 @@ describe('a limit of attempts in flight', () => {
     }
     await eventually(async () => expect(await webhooks.statuses(tenant)).toEqual(Array(4).fill('SUCCEEDED')));
   });
-
-  it('does not concern other subscriptions', async () => {
-    const { endpoint } = await limited({ maxConcurrentAttempts: 1 });
-    const other = await webhooks.subscribed(tenant);
-    const held = endpoint.hold();
-    await publish(5);
-    await eventually(() => expect(other.endpoint.eventIds).toHaveLength(5));
-    expect(endpoint.eventIds).toHaveLength(1);
-    endpoint.answer(200);
-    held.release(200);
-    await eventually(() => expect(endpoint.eventIds).toHaveLength(5));
-  });
 });
 
 describe('a limit of attempts a second', () => {

@@ -131,22 +131,6 @@ describe('a resend in progress', () => {
     expect((await fixture.madeOf(id)).map(({ event_id }) => event_id)).toEqual(eventIds);
   });
 
-  it('runs beside another of the same events, each with its own deliveries', async () => {
-    const tenant = newTenant();
-    const { id, subscriptionId, eventIds } = await fixture.begun(tenant, 40);
-    const other = await fixture.again(tenant, subscriptionId);
-    await Promise.all([fixture.goOn(id), fixture.goOn(other.id)]);
-    await fixture.deliverAll();
-    for (const one of [id, other.id]) {
-      expect(await fixture.toEnd(one)).toMatchObject({
-        state: COMPLETED,
-        madeCount: 40n,
-        succeededCount: 40n,
-      });
-      expect((await fixture.madeOf(one)).map(({ event_id }) => event_id)).toEqual(eventIds);
-    }
-  });
-
   it('counts exhausted deliveries, including those dropped by retention', async () => {
     const tenant = newTenant(Environment.TEST);
     const { id } = await fixture.begun(tenant, 6);
@@ -185,15 +169,5 @@ describe('a resend in progress', () => {
     const counts = { madeCount: 2n, canceledCount: 2n };
     expect(await fixture.goOn(id)).toMatchObject({ more: false, resend: { state: COMPLETED, ...counts } });
     await fixture.deliverAll();
-  });
-
-  it('creates no more once its subscription is disabled, and completes with the rest canceled', async () => {
-    const tenant = newTenant();
-    const { id, subscriptionId } = await fixture.begun(tenant, 50);
-    await fixture.goOn(id, 20);
-    await fixture.disable(tenant, subscriptionId);
-    const done = await fixture.goOn(id);
-    const counts = { madeCount: 20n, canceledCount: 20n, openCount: 0n };
-    expect(done).toMatchObject({ more: false, resend: { state: COMPLETED, expectedCount: 50n, ...counts } });
   });
 });

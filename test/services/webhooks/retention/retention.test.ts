@@ -345,22 +345,6 @@ describe('an interrupted drop', () => {
     return names.filter((name) => left.includes(name));
   };
 
-  it('that a long read delays continues the next time', async () => {
-    const { tenant } = await delivered();
-    await backdate(fixture, tenant.merchantId, '38 days');
-    const due = old(await partitionNames(fixture, 'live'), 36);
-    const finish = await openLongRead(tenant.merchantId);
-    const first = await fixture.dispatch.applyRetention({});
-    expect(first.waitingPartitions.filter((name) => name.startsWith('event_'))).not.toEqual([]);
-    expect([...first.droppedPartitions, ...first.waitingPartitions].toSorted()).toEqual(due);
-    expect(await detaching()).not.toEqual([]);
-    await finish();
-    const second = await fixture.dispatch.applyRetention({});
-    expect(second.waitingPartitions).toEqual([]);
-    expect([...first.droppedPartitions, ...second.droppedPartitions].toSorted()).toEqual(due);
-    expect(await isGone(due)).toEqual([]);
-  });
-
   it('that was killed while it waited is finalized', async () => {
     const { tenant } = await delivered();
     await backdate(fixture, tenant.merchantId, '38 days');
@@ -377,16 +361,6 @@ describe('an interrupted drop', () => {
     expect(await detaching()).not.toEqual([]);
     await finish();
     expect((await fixture.dispatch.applyRetention({})).waitingPartitions).toEqual([]);
-    expect(await isGone(due)).toEqual([]);
-  });
-
-  it('after detaching is completed, together with the other logs', async () => {
-    const { tenant } = await delivered();
-    await backdate(fixture, tenant.merchantId, '38 days');
-    const due = old(await partitionNames(fixture, 'live'), 36);
-    const name = due.find((one) => one.startsWith('attempt'))!;
-    await fixture.sql(`alter table webhooks.attempt_live detach partition webhooks.${name} concurrently`);
-    expect((await fixture.dispatch.applyRetention({})).droppedPartitions.toSorted()).toEqual(due);
     expect(await isGone(due)).toEqual([]);
   });
 

@@ -10,7 +10,6 @@ import {
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
-import { newUrl } from '../webhooks-fixture.ts';
 
 /** A pause takes effect within a second. */
 const IN_EFFECT_MS = 1_000;
@@ -271,19 +270,5 @@ describe('limits of a subscription', () => {
       const set = webhooks.subscriptions.setDeliveryLimits({ ...request(), ...limits });
       await expectRefusal(set, Code.InvalidArgument, 'INVALID_ARGUMENT', { field });
     }
-  });
-});
-
-describe('an ordered subscription', () => {
-  it('is shown as ordered, unlike others', async () => {
-    const create = (ordered: boolean) =>
-      webhooks.subscriptions.createWebhookSubscription({
-        ...newWrite(newTenant()),
-        ordered,
-        url: newUrl(),
-        eventTypes: ['payment.succeeded.v1'],
-      });
-    expect((await create(true)).subscription!.ordered).toBe(true);
-    expect((await create(false)).subscription!.ordered).toBe(false);
   });
 });

@@ -48,6 +48,8 @@ describe('a quote', () => {
     expect(done.path).toBe(`${home}/${request!.id}?notice=requested`);
     expect(textOf(done.document.querySelector('.notice'))).toMatch(/^Advance requested/);
     expect(request!.amountMinor).toBe(9_600n);
+    // Sent again, as by a double click.
+    expect((await visitor.submit(shown, take)).path).toBe(done.path);
     const said = `R$${(Number(request!.netAmountMinor) / 100).toFixed(2)}`;
     expect(textOf(shown.document.querySelector('.figure'))).toBe(said);
     expect(textOf(shown.document.querySelector('.quote button'))).toBe('Request advance');

@@ -261,6 +261,22 @@ describe('the actions', () => {
     }
   });
 
+  test('an edit that is sent twice is saved once, also if it moves the endpoint to another URL', async () => {
+    const { tenant, at, developer } = await fixture.newMerchant();
+    const { id } = await fixture.webhooks.subscribe(tenant);
+    const opened = await developer.get(at(`/webhooks/${id}/edit`));
+    const fields = { url: newUrl(), event_types: ['refund.requested.v1'] };
+    for (const response of [
+      await developer.submit(opened, '/edit', fields),
+      await developer.submit(opened, '/edit', fields),
+    ]) {
+      expect([response.status, wordsOf(response)]).toEqual([
+        200,
+        expect.stringContaining('Endpoint updated'),
+      ]);
+    }
+  });
+
   test("when two people edit one, the second sees the first one's changes before saving", async () => {
     const { tenant, at, developer } = await fixture.newMerchant();
     const colleague = await fixture.signIn({ [tenant.merchantId]: Role.DEVELOPER });

@@ -51,6 +51,8 @@ describe('a pending refund', () => {
     const refundCaseId = uuid();
     expect(await wait(refundCaseId, 400n)).toBe(false);
     await earn(1_000n);
+    // Repeated, it waits as before.
+    expect(await wait(refundCaseId, 400n)).toBe(false);
     const debit = (execution?: number) =>
       client.debitForRefund({ ...write(), refundCaseId, amountMinor: 400n, execution });
     await expectRefusal(debit(), Code.FailedPrecondition, 'REFUND_EXECUTION_ENDED');
@@ -60,11 +62,15 @@ describe('a pending refund', () => {
     await debit(2);
   });
 
-  it('whose case has ended can no longer debit, whatever execution it was', async () => {
-    const { client, write, earn } = merchantOf();
-    await earn(1_000n);
+  it('whose case has ended can no longer debit, whatever execution it was, and stops waiting', async () => {
+    const { client, write, earn, wait, covered } = merchantOf();
     const refundCaseId = uuid();
-    await client.endRefundExecutions({ ...write(), refundCaseId, execution: 2 });
+    await wait(refundCaseId, 400n, 0, undefined, 2);
+    await earn(1_000n);
+    expect(await covered()).toBe(refundCaseId);
+    // The end of an earlier execution arrives late.
+    for (const execution of [2, 1]) await client.endRefundExecutions({ ...write(), refundCaseId, execution });
+    expect(await covered()).toBeUndefined();
     for (const execution of [1, 2]) {
       const debit = client.debitForRefund({ ...write(), refundCaseId, amountMinor: 400n, execution });
       await expectRefusal(debit, Code.FailedPrecondition, 'REFUND_EXECUTION_ENDED');
@@ -83,7 +89,8 @@ describe('a pending refund', () => {
 
   it('is found, oldest first, once the balance covers it, and woken by any rise', async () => {
     const { earn, deduct, wait, covered, wakeUps } = merchantOf();
-    const [old, young, large] = [uuid(), uuid(), uuid()];
+    // By their ids, the young one would come first.
+    const [young, old, large] = [uuid(), uuid(), uuid()].toSorted() as [string, string, string];
     await wait(young, 50n, 1);
     await wait(large, 5_000n, 9);
     await wait(old, 50n, 5);
@@ -148,9 +155,15 @@ describe('a pending refund', () => {
   });
 
   it('waits while refunds and lost disputes have not left enough of its sale, however high the balance', async () => {
-    const { earn, block, unblock, wait, debit, reverse, covered, wakeUps } = merchantOf();
+    const { earn, block, unblock, wait, end, debit, reverse, covered, wakeUps } = merchantOf();
     const { saleId } = await earn(100n);
     await earn(1_000n);
+    // Its first refund may be more than the sale.
+    const first = uuid();
+    await wait(first, 1_200n, 0, saleId);
+    await earn(100n);
+    expect([await covered(), await wakeUps()]).toEqual([first, 1]);
+    await end(first);
     const ids = [uuid(), uuid(), uuid()] as const;
     // Two payments of the sale are refunded at the same time.
     const debits = await Promise.allSettled(ids.map((id) => debit(id, 60n, saleId)));
@@ -160,20 +173,19 @@ describe('a pending refund', () => {
     const refused = debit(mine, 41n, saleId);
     const left = { availableAmountMinor: '40' };
     await expectRefusal(refused, Code.FailedPrecondition, 'INSUFFICIENT_AVAILABLE_BALANCE', left);
-    expect(await wait(mine, 41n, 0, saleId)).toBe(false);
+    expect(await wait(mine, 90n, 0, saleId)).toBe(false);
     await block(saleId, dispute, undefined, undefined, 10n);
     await unblock(saleId, dispute, BlockOutcome.CONSUMED);
     await earn(1_000n);
     expect([await covered(), await wakeUps()]).toEqual([undefined, 0]);
     await reverse(debited);
     expect([await covered(), await wakeUps()]).toEqual([mine, 1]);
-    await debit(mine, 41n, saleId);
     await expectRefusal(
-      debit(uuid(), 50n, saleId),
+      debit(uuid(), 91n, saleId),
       Code.FailedPrecondition,
       'INSUFFICIENT_AVAILABLE_BALANCE',
     );
-    await debit(uuid(), 49n, saleId);
+    await debit(mine, 90n, saleId);
   });
 
   it("is woken by another refund's debit after which a dispute returns its excess", async () => {
@@ -215,7 +227,7 @@ describe('a pending refund', () => {
   it('keeps waiting when the end of an earlier execution arrives late', async () => {
     const { earn, wait, end, covered } = merchantOf();
     const id = uuid();
-    await wait(id, 10n, 0, undefined, 2);
+    for (const execution of [1, 2]) await wait(id, 10n, 0, undefined, execution);
     await end(id, 1);
     await earn(10n);
     expect(await covered()).toBe(id);

@@ -41,7 +41,6 @@ export function blockDisputed(refundCase: RefundCase, at: Date): Change {
 
 /** The payment's last open dispute closes. The case stays in review for the reviewer or the merchant to decide. */
 export function unblockDisputed(refundCase: RefundCase, at: Date): Change {
-  requireNotExecuting(refundCase);
   return block(refundCase, withoutBlocker(refundCase.blockedBy, 'PAYMENT_DISPUTED'), at);
 }
 

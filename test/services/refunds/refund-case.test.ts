@@ -289,6 +289,17 @@ describe('execution', () => {
     expect(refusal(() => recordDebit(opened(), 'DEBITED', later))?.reason).toBe(
       'REFUND_EXECUTION_NOT_STARTED',
     );
+    const unfunded = afterRule(executing(), recordDebit, 'INSUFFICIENT', later).refundCase;
+    expect(recordDebit(unfunded, 'INSUFFICIENT', deadline)).toEqual({ changes: {}, events: [] });
+  });
+
+  test('a debit of another execution than the one in progress is refused', () => {
+    for (const execution of [0, 2]) {
+      expect(refusal(() => recordDebit(executing(), 'DEBITED', later, execution))).toEqual({
+        reason: 'REFUND_EXECUTION_NOT_CURRENT',
+        metadata: { state: 'APPROVED_FOR_EXECUTION', executions: '1' },
+      });
+    }
   });
 
   test('the provider submits, succeeds and returns late, once', () => {
@@ -328,11 +339,20 @@ describe('the report on a submission', () => {
       changes: { providerReportedAt: later },
       events: [],
     });
-    expect(recordOutcome(refundCase, 'SUBMITTED', { providerRefundId: 'pr_2' }, later).changes).toEqual({
-      providerRefundId: 'pr_2',
-      providerReportedAt: later,
-      updatedAt: later,
-    });
+    const news = [
+      { providerRefundId: 'pr_2' },
+      { providerSubmissionStatus: 'settled' },
+      { providerSubmittedAt: later },
+    ];
+    for (const reported of news) {
+      expect(recordOutcome(refundCase, 'SUBMITTED', reported, later).changes).toEqual({
+        ...reported,
+        providerReportedAt: later,
+        updatedAt: later,
+      });
+    }
+    const alive = { ...refundCase, providerReportedAt: later };
+    expect(recordOutcome(alive, 'SUBMITTED', {}, noon).changes).toEqual({ providerReportedAt: later });
   });
 
   test.each(['SUCCEEDED', 'FAILED'] as const)('after %s adds what is missing, and once', (outcome) => {
@@ -342,10 +362,8 @@ describe('the report on a submission', () => {
     expect({ ...ended, ...changes }).toEqual({ ...ended, ...report, ...reported, updatedAt: later });
     expect(events).toEqual([]);
     const known = { ...ended, ...changes };
-    expect(recordOutcome(known, 'SUBMITTED', { ...report, providerRefundId: 'pr_2' }, later)).toEqual({
-      changes: {},
-      events: [],
-    });
+    const other = { ...report, providerRefundId: 'pr_2', providerSubmittedAt: later };
+    expect(recordOutcome(known, 'SUBMITTED', other, later)).toEqual({ changes: {}, events: [] });
   });
 
   test('that refuses it fails the refund, but is not a late return', () => {

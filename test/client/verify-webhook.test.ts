@@ -29,6 +29,8 @@ it.each([
 ])('reads the headers of %s, and any of several secrets', async (_of, headers) => {
   expect(await verifyWebhook(body, headers, [current, former])).toEqual(event);
   await expect(verifyWebhook(body, headers, [current])).rejects.toThrow('no signature matches');
+  const twice = { ...signed(), 'webhook-id': ['e1', 'e2'] };
+  await expect(verifyWebhook(body, twice, former)).rejects.toThrow('webhook-id is missing');
 });
 
 it('reads bodies of text and bytes, also from the middle of a buffer', async () => {

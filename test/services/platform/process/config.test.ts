@@ -53,6 +53,15 @@ test('all errors are reported at once, without secrets', () => {
   expect(faults.join()).not.toContain('v1:secret');
 });
 
+test('keys have versions from 1 to 255, each once; the first is the current one', () => {
+  const key = keys.slice('v1'.length);
+  const read = (value: string) => readConfig({ ...secrets, CURSOR_KEYS: value });
+  expect(read(`v255${key}, v1${key}`).CURSOR_KEYS.current.id).toBe(255);
+  for (const value of [`v0${key}`, `v256${key}`, `v1${key},v1${key}`, `v1${key}x`, `xv1${key}`]) {
+    expect(faultsOf(() => read(value))).toEqual([expect.stringMatching(/^CURSOR_KEYS /)]);
+  }
+});
+
 test('authorities for deliveries must be certificates', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'extra-ca-'));
   onTestFinished(() => rm(folder, { recursive: true }));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../../services/platform/durations.ts';
+import { LOST_AFTER_MS } from '../../../../services/webhooks/attempts/attempt-limits.ts';
 import {
   afterReport,
   isKnown,
@@ -122,6 +123,30 @@ describe('a report', () => {
     const held = delivery({ status: 'HELD', attempt_count: 1, attempt: 'IN_FLIGHT' });
     expect(afterReport(held, report(1, 500), SCHEDULE, 0.5).status).toBe('HELD');
     expect(afterReport(held, report(1, 200), SCHEDULE, 0.5).status).toBe('SUCCEEDED');
+  });
+
+  it('that the attempt takes long waits until it must have ended, and keeps a HELD delivery', () => {
+    const inFlight = { ...report(1, 0), outcome: { deadlineAt: endedAt } };
+    const lostAt = new Date(endedAt.getTime() + LOST_AFTER_MS);
+    for (const status of ['PENDING', 'RETRYING', 'HELD'] as const) {
+      expect(afterReport(delivery({ status }), inFlight, SCHEDULE, 0.5)).toEqual({
+        status: status === 'HELD' ? 'HELD' : 'RETRYING',
+        nextAttemptAt: lostAt,
+        endedAt: null,
+        inFlightUntil: lostAt,
+      });
+    }
+  });
+
+  it('of a failure does not change a delivery whose next attempt has started; a success ends it', () => {
+    const started = delivery({ status: 'RETRYING', attempt_count: 2, in_flight_until: endedAt });
+    expect(afterReport(started, report(1, 500), SCHEDULE, 0.5)).toEqual({
+      status: 'RETRYING',
+      nextAttemptAt: endedAt,
+      endedAt: null,
+      inFlightUntil: endedAt,
+    });
+    expect(afterReport(started, report(1, 200), SCHEDULE, 0.5).status).toBe('SUCCEEDED');
   });
 
   it('does not change an ended delivery', () => {

@@ -31,6 +31,7 @@ describe('reading Retry-After', () => {
     'soon',
     'Tue',
     'Tue, never',
+    'after Tue, 03 Feb 2026 08:02:00 GMT',
     '2026-02-03T08:02:00Z',
     '120, 240',
   ])('ignores %j', (header) => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Pool, type PoolClient, type PoolConfig } from 'pg';
+import { Client, Pool, type PoolClient, type PoolConfig } from 'pg';
 import { withOptions } from './connection-settings.ts';
 import { watchPool } from './pool-metrics.ts';
 import { ReadPool, type ReadStatement } from './read-pool.ts';
@@ -32,7 +32,7 @@ export async function identityOf(pool: Pool): Promise<Identity> {
 
 /** A streaming replica of a primary. In use from `admit` until it falls behind or is dismissed. */
 export class Replica {
-  /** Host and port, for logs and metrics. */
+  /** Host or folder of the socket, and port, for logs and metrics. */
   readonly name: string;
   readonly #pool: Pool;
   readonly #readPool: ReadPool;
@@ -44,7 +44,7 @@ export class Replica {
 
   /** @param maxLagMs how long a read waits for the replica to catch up. */
   constructor(url: string, pool: PoolConfig, maxLagMs: number) {
-    this.name = new URL(url).host;
+    this.name = placeOf(url);
     this.#pool = new Pool({
       ...pool,
       connectionString: withOptions(url, pool.options ?? ''),
@@ -132,6 +132,12 @@ export class Replica {
     this.dismiss();
     throw new Error('the server shows less than before');
   }
+}
+
+/** Where a URL leads: its parameters override its host. */
+function placeOf(url: string): string {
+  const { host, port } = new Client({ connectionString: url });
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /** How far a server has replayed the primary's WAL; 0 for one that is not a standby. */

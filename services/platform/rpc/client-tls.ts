@@ -1,6 +1,6 @@
 import { Agent, type AgentOptions } from 'node:https';
 import type { TlsFiles } from '../process/tls-files.ts';
-import { lookupInAnyOrder } from './lookup-in-any-order.ts';
+import { lookupServices } from './lookup-services.ts';
 
 /** The values of Node's own agent: shorter than servers keep idle connections. */
 const POOL: AgentOptions = {
@@ -8,7 +8,7 @@ const POOL: AgentOptions = {
   scheduling: 'lifo',
   timeout: 5_000,
   maxCachedSessions: 0,
-  lookup: lookupInAnyOrder,
+  lookup: lookupServices,
 };
 
 /** How a client authenticates, and which server it expects. */

@@ -14,7 +14,7 @@ import { Health } from '../../../proto/gen/health/v1/health_pb.js';
 import { propagatedTraces } from '../tracing/trace-calls.ts';
 import { type ClientTls, secureRequestOptions } from './client-tls.ts';
 import { withInterceptors } from './compose-call.ts';
-import { lookupInAnyOrder } from './lookup-in-any-order.ts';
+import { lookupServices } from './lookup-services.ts';
 import { UnaryCall } from './unary-call.ts';
 import { unaryOverHttp } from './unary-exchange.ts';
 
@@ -34,7 +34,7 @@ export function remoteTransport(baseUrl: string, token: string | undefined, tls?
   const { stream } = createConnectTransport({
     baseUrl,
     httpVersion: '1.1',
-    nodeOptions: tls ? secureRequestOptions(tls) : { lookup: lookupInAnyOrder },
+    nodeOptions: tls ? secureRequestOptions(tls) : { lookup: lookupServices },
     interceptors: [unreachableIsUnavailable, ...identified],
   });
   return {

@@ -4,7 +4,7 @@ import { codeFromHttpStatus, errorFromJsonBytes } from '@connectrpc/connect/prot
 import { type Dispatcher, Pool } from 'undici';
 import type { ClientTls } from './client-tls.ts';
 import type { UnaryFn } from './compose-call.ts';
-import { lookupInAnyOrder } from './lookup-in-any-order.ts';
+import { lookupServices } from './lookup-services.ts';
 
 const PROTO = 'application/proto';
 const JSON_TYPE = 'application/json';
@@ -60,7 +60,7 @@ function connectionPool(origin: string, tls: ClientTls | undefined): () => Pool 
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: {
-        lookup: lookupInAnyOrder,
+        lookup: lookupServices,
         ...(tls && {
           ...tls.files.current,
           ...(tls.serverName !== undefined && { servername: tls.serverName }),

@@ -80,35 +80,59 @@ async function startServices(address: string, port = 0) {
   return { port: (server.address() as AddressInfo).port, calls: () => calls };
 }
 
-/** Gives a name these addresses, in this order. */
-function nameAddresses(name: string, addresses: readonly string[]): void {
+/** The answer of the resolver for a name: its addresses, in this order; an error; or none at all. */
+interface Resolver {
+  answer: readonly string[] | Error | 'SILENT';
+}
+
+function resolverOf(name: string, answer: readonly string[]): Resolver {
   const lookup = dns.lookup as LookupFunction;
+  const resolver: Resolver = { answer };
   const named: LookupFunction = (host, options, callback) => {
+    const { answer } = resolver;
     if (host !== name) return lookup(host, options, callback);
-    process.nextTick(() =>
-      callback(
-        null,
-        addresses.map((address) => ({ address, family: 4 })),
-      ),
-    );
+    if (answer === 'SILENT') return;
+    const failed = answer instanceof Error;
+    const addresses = failed ? [] : answer.map((address) => ({ address, family: 4 }));
+    process.nextTick(() => callback(failed ? answer : null, addresses));
   };
   vi.spyOn(dns, 'lookup').mockImplementation(named as never);
   onTestFinished(() => void vi.restoreAllMocks());
+  return resolver;
 }
 
+/** Lets connections become as old as they may. */
+const outliveConnections = () => void vi.setSystemTime(Date.now() + 61_000);
+
 test('the processes of a name share its calls, within a minute also one that starts later', async () => {
-  nameAddresses('services.test', ['127.0.0.1', '127.0.0.2']);
+  resolverOf('shared.test', ['127.0.0.1', '127.0.0.2']);
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
   const first = await startServices('127.0.0.1');
-  const transport = remoteTransport(`http://services.test:${first.port}`, 'mps_token');
+  const transport = remoteTransport(`http://shared.test:${first.port}`, 'mps_token');
   const products = createClient(ProductService, transport);
   const callOften = () => Promise.all(Array.from({ length: 40 }, () => products.listProducts(newTenant())));
   await callOften();
   expect(first.calls()).toBe(40);
   const later = await startServices('127.0.0.2', first.port);
-  vi.setSystemTime(Date.now() + 61_000);
+  outliveConnections();
   await callOften();
   expect(later.calls()).toBeGreaterThan(0);
   expect(first.calls()).toBeGreaterThan(40);
+});
+
+test('services whose name cannot be resolved any more are called at their last addresses', async () => {
+  const resolver = resolverOf('lost.test', ['127.0.0.1']);
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const services = await startServices('127.0.0.1');
+  const transport = remoteTransport(`http://lost.test:${services.port}`, 'mps_token');
+  const products = createClient(ProductService, transport);
+  await products.listProducts(newTenant());
+  for (const answer of [Object.assign(new Error('EAI_AGAIN'), { code: 'EAI_AGAIN' }), 'SILENT'] as const) {
+    resolver.answer = answer;
+    outliveConnections();
+    await products.listProducts(newTenant(), { timeoutMs: 5_000 });
+  }
+  expect(services.calls()).toBe(3);
 });

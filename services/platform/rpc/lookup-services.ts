@@ -1,0 +1,53 @@
+import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+
+/** Name servers that are silent would use up the deadline of the call that waits for a connection. */
+const LATE_MS = 1_000;
+
+/** The last answer for each name. */
+const known = new Map<string, readonly LookupAddress[]>();
+/** Concurrent connections share one query. */
+const pending = new Map<string, Promise<readonly LookupAddress[]>>();
+
+/**
+ * Looks up the addresses of services, in random order: a connection is made to the first that accepts it, so without this
+ * the order of the resolver decides which process gets all calls. While the name cannot be resolved, its last addresses
+ * serve, because connections are renewed all the time.
+ */
+export const lookupServices: LookupFunction = (name, options, callback) => {
+  if (!options.all) return dns.lookup(name, options, callback);
+  addressesOf(name, options).then(
+    (addresses) => callback(null, shuffled(addresses)),
+    (error: NodeJS.ErrnoException) => callback(error, []),
+  );
+};
+
+async function addressesOf(name: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
+  const answer = pending.get(name) ?? query(name, options).finally(() => pending.delete(name));
+  pending.set(name, answer);
+  const last = known.get(name);
+  if (!last) return answer;
+  const late = Promise.withResolvers<readonly LookupAddress[]>();
+  const timer = setTimeout(() => late.resolve(last), LATE_MS);
+  try {
+    return await Promise.race([answer.catch(() => last), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function query(name: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    dns.lookup(name, { ...options, all: true }, (error, addresses) => {
+      if (error) return reject(error);
+      known.set(name, addresses);
+      resolve(addresses);
+    });
+  });
+}
+
+const shuffled = <T>(values: readonly T[]): T[] =>
+  values
+    .map((value) => ({ value, at: Math.random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ value }) => value);

@@ -6,7 +6,9 @@ import type {
   RecordPayoutAnswerResponseSchema,
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { cancelCommand, notifyOfOutcome } from '../contracts/accounts/notify-contact.contract.ts';
+import { counterBy } from '../platform/process/telemetry.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
+import { ENVIRONMENTS } from '../platform/tenant.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { storedAdvanceRequestMessage } from './advance.message.ts';
 import {
@@ -17,7 +19,12 @@ import {
   unpaidNoticeAt,
 } from './advance-payout.ts';
 import { lockRequest, storeChanges } from './advance-store.ts';
-import { secondPayouts } from './second-payout-metrics.ts';
+
+/** Counted in the process that refuses the answer; the alert is in services/advances/alerts.yaml. */
+const secondPayouts = counterBy('environment', ENVIRONMENTS, {
+  name: 'payments_payouts_second_total',
+  help: 'Acceptances of another payout of an advance whose payout is accepted, by environment. All are refused.',
+});
 
 interface AnswerDependencies {
   readonly writes: Writes;

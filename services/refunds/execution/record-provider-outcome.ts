@@ -9,14 +9,21 @@ import {
 import { notifyOfOutcome } from '../../contracts/accounts/notify-contact.contract.ts';
 import * as refundReversal from '../../contracts/refunds/refund-reversal.contract.ts';
 import { enumName } from '../../platform/enum-name.ts';
+import { counterBy } from '../../platform/process/telemetry.ts';
 import { occurredAtOf } from '../../platform/rpc/occurred-at.ts';
+import { ENVIRONMENTS } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import { raiseLostDisputes } from '../disputes/lost-disputes.ts';
 import { unblockCovered } from '../disputes/unblock-covered.ts';
 import { storedRefundCaseMessage } from '../refund-case.message.ts';
 import { lockPaymentOf, lockRefundCase, storeChange } from '../refund-case-store.ts';
-import { contradictions } from './contradiction-metrics.ts';
 import { isPaidUndebited, type ProviderReport, recordOutcome } from './refund-execution.ts';
+
+/** Counted in the process that refuses the report; the alert is in services/refunds/alerts.yaml. */
+const contradictions = counterBy('environment', ENVIRONMENTS, {
+  name: 'payments_refunds_contradicted_total',
+  help: 'Reports that a refund has succeeded although it has failed or has not been debited, by environment. All are refused.',
+});
 
 interface ReportDependencies {
   readonly writes: Writes;

@@ -3,7 +3,7 @@ import type { Client } from '@connectrpc/connect';
 import type { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import type { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { environmentOfApiKey } from '../../services/platform/api-key-format.ts';
-import { type EnvironmentName, environmentEnum } from '../../services/platform/tenant.ts';
+import { type EnvironmentName, environmentEnum, type TenantFields } from '../../services/platform/tenant.ts';
 import { callFor } from '../clients.ts';
 import { apiKeyProblem, isUnauthenticated } from '../problems/access-problems.ts';
 import { problemOfRpc } from '../problems/rpc-problems.ts';
@@ -13,7 +13,7 @@ export interface ApiCaller {
   readonly apiKeyId: string;
   readonly scopes: readonly ApiKeyScope[];
   /** The tenant that every RPC names. */
-  readonly tenant: { readonly merchantId: string; readonly environment: Environment };
+  readonly tenant: TenantFields;
 }
 
 interface CachedCaller {

@@ -2,6 +2,7 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import type { TenantFields } from '../../services/platform/tenant.ts';
 import {
   planPastAdvances,
   requestOpenAdvances,
@@ -84,13 +85,8 @@ export async function topUpDemoData(transport: Transport, now: Date): Promise<vo
 }
 
 /** Writes the demo data of one merchant in one environment. Returns an API key and the id of a product. */
-export async function writeDemoTenant(
-  transport: Transport,
-  { merchantId, environment }: { merchantId: string; environment: Environment },
-  now: Date,
-  size: DemoSize,
-) {
-  const demo = new DemoTenant(transport, { merchantId, environment }, now, size);
+export async function writeDemoTenant(transport: Transport, tenant: TenantFields, now: Date, size: DemoSize) {
+  const demo = new DemoTenant(transport, tenant, now, size);
   const productIds = await createDemoProducts(demo);
   // The last one has no price yet.
   const sales = planDemoSales(demo, productIds.slice(0, -1));
@@ -124,9 +120,6 @@ async function writeSalesAndAdvances(demo: DemoTenant, sales: readonly DemoSale[
 
 async function releaseDueFunds(demo: DemoTenant): Promise<void> {
   for (let hasMore = true; hasMore; ) {
-    ({ hasMore } = await demo.clients.funds.releaseDueFunds({
-      merchantId: demo.merchantId,
-      environment: demo.environment,
-    }));
+    ({ hasMore } = await demo.clients.funds.releaseDueFunds(demo.tenant));
   }
 }

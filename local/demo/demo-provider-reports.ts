@@ -9,6 +9,7 @@ import {
 } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { DAY_MS } from '../../services/platform/durations.ts';
 import { pagesOf } from '../../services/platform/rpc/pages-of.ts';
+import type { TenantFields } from '../../services/platform/tenant.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { DEMO_REFUND_PREFIX } from './data/demo-refund-steps.ts';
 
@@ -56,7 +57,7 @@ async function reportAll({ folder, transport, merchants }: ProviderReportOptions
 
 async function reportMerchant(
   refunds: Client<typeof RefundCaseService>,
-  tenant: { readonly merchantId: string; readonly environment: Environment },
+  tenant: TenantFields,
 ): Promise<void> {
   const processing = { ...tenant, status: RefundCaseStatus.PROCESSING };
   for await (const { refundCases } of pagesOf((page) =>

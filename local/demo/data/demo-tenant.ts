@@ -4,9 +4,9 @@ import { v5 as uuidv5 } from 'uuid';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { ProductService } from '../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
-import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundCaseService } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { DAY_MS } from '../../../services/platform/durations.ts';
+import type { TenantFields } from '../../../services/platform/tenant.ts';
 
 const NAMESPACE = '6f3d1c9a-52b1-4a0e-9b7e-0c64b7a2d5e1';
 
@@ -29,8 +29,8 @@ export const SMALL_SIZE: DemoSize = { sales: 40, refundCases: 32, pastAdvances: 
  * repeated.
  */
 export class DemoTenant {
-  readonly merchantId: string;
-  readonly environment: Environment;
+  /** The common fields of every request. */
+  readonly tenant: TenantFields;
   readonly size: DemoSize;
   readonly clients;
   readonly #today: string;
@@ -38,14 +38,8 @@ export class DemoTenant {
   readonly #seed: string;
   #state: number;
 
-  constructor(
-    transport: Transport,
-    { merchantId, environment }: { readonly merchantId: string; readonly environment: Environment },
-    today: Date,
-    size = FULL_SIZE,
-  ) {
-    this.merchantId = merchantId;
-    this.environment = environment;
+  constructor(transport: Transport, tenant: TenantFields, today: Date, size = FULL_SIZE) {
+    this.tenant = tenant;
     this.size = size;
     this.clients = {
       refunds: createClient(RefundCaseService, transport),
@@ -55,18 +49,13 @@ export class DemoTenant {
     };
     this.#today = today.toISOString().slice(0, 10);
     this.#yesterday = new Date(Date.parse(`${this.#today}T15:00:00Z`) - DAY_MS);
-    this.#seed = `${merchantId}/${environment}/${this.#today}`;
+    this.#seed = `${tenant.merchantId}/${tenant.environment}/${this.#today}`;
     this.#state = Number.parseInt(uuidv5(this.#seed, NAMESPACE).slice(0, 8), 16);
   }
 
   /** The common fields of every write. */
   write(step: string) {
     return { ...this.tenant, idempotencyKey: `demo-${this.#today}-${step}` };
-  }
-
-  /** The common fields of every request. */
-  get tenant() {
-    return { merchantId: this.merchantId, environment: this.environment };
   }
 
   /** A stable id for a name. */

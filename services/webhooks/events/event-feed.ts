@@ -65,8 +65,7 @@ export async function parseFeedRequest(
   database: Database,
   request: ListEventFeedRequest | GetEventFeedRequest,
 ): Promise<FeedRead> {
-  const { eventTypes } = request;
-  const { start } = request;
+  const { eventTypes, start } = request;
   const [, merchant] = parseAll(
     () => requireEventTypes(eventTypes),
     () => merchantFilterOf(request),

@@ -1,8 +1,7 @@
 import type { HandlerContext } from '@connectrpc/connect';
 import { NIL } from 'uuid';
-import type { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import { tenantOf } from '../../platform/tenant.ts';
+import { type TenantFields, tenantOf } from '../../platform/tenant.ts';
 import type { Writes } from '../../platform/writes/writes.ts';
 import type { DeliveryStatusName } from '../deliveries/delivery.ts';
 
@@ -23,9 +22,7 @@ export interface Move {
 }
 
 /** The subscription of a request. */
-export interface SubscriptionRequest {
-  readonly merchantId: string;
-  readonly environment: Environment;
+export interface SubscriptionRequest extends TenantFields {
   readonly subscriptionId: string;
 }
 

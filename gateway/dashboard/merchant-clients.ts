@@ -1,7 +1,8 @@
 import type { Message } from '@bufbuild/protobuf';
-import { type CallOptions, type Client, createClient, type Transport } from '@connectrpc/connect';
+import { type CallOptions, type Client, Code, createClient, type Transport } from '@connectrpc/connect';
 import { AccountService } from '../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { DeliveryService, type EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { callError } from '../../services/platform/rpc/connect-errors.ts';
 import type { TenantFields } from '../../services/platform/tenant.ts';
 import { createClients } from '../clients.ts';
 
@@ -52,7 +53,7 @@ export type MerchantClients = {
 
 /**
  * Creates the clients of a page.
- * @param call the headers and the deadline of every call; only downloads have no deadline, as browsers set their pace
+ * @param call the headers and the deadline of every call. A download has to begin within it; then the browser sets the pace
  */
 export function createMerchantClients(
   transport: Transport,
@@ -63,10 +64,30 @@ export function createMerchantClients(
     unary: (method, signal, _timeoutMs, _headers, request) =>
       transport.unary(method, signal, timeoutMs, headers, Object.assign({}, request, tenant)),
     stream(method, signal, _timeoutMs, _headers, requests) {
-      const deadlineMs = method.methodKind === 'client_streaming' ? timeoutMs : undefined;
-      return transport.stream(method, signal, deadlineMs, headers, withTenant(requests, tenant));
+      const open = (until: AbortSignal | undefined, deadlineMs?: number) =>
+        transport.stream(method, until, deadlineMs, headers, withTenant(requests, tenant));
+      return method.methodKind === 'client_streaming'
+        ? open(signal, timeoutMs)
+        : openedWithin(timeoutMs, signal, open);
     },
   });
+}
+
+/** Opens a stream, which sends its headers with its first message. DEADLINE_EXCEEDED if that takes too long. */
+async function openedWithin<Stream>(
+  timeoutMs: number | undefined,
+  signal: AbortSignal | undefined,
+  open: (until: AbortSignal) => Promise<Stream>,
+): Promise<Stream> {
+  const opening = new AbortController();
+  const onDeadline = () =>
+    opening.abort(callError(Code.DeadlineExceeded, 'DEADLINE_EXCEEDED', 'the stream has not begun in time'));
+  const timer = timeoutMs === undefined ? undefined : setTimeout(onDeadline, timeoutMs);
+  try {
+    return await open(AbortSignal.any([opening.signal, ...(signal ? [signal] : [])]));
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** The first message of a stream names the merchant. */

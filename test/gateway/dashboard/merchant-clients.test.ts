@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { create } from '@bufbuild/protobuf';
-import { createRouterTransport, type HandlerContext } from '@connectrpc/connect';
-import { beforeEach, expect, test } from 'vitest';
+import { Code, createRouterTransport, type HandlerContext } from '@connectrpc/connect';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createMerchantClients, type MerchantClients } from '../../../gateway/dashboard/merchant-clients.ts';
 import { streamed } from '../../../gateway/dashboard/shell/downloads.ts';
 import { FundsService, GetSaleRequestSchema } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
@@ -11,6 +13,7 @@ import {
   type GetEvidenceRequest,
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { remoteTransport } from '../../../services/platform/rpc/remote-transport.ts';
 
 const TENANT = { merchantId: randomUUID(), environment: Environment.TEST };
 const OTHER = { merchantId: randomUUID(), environment: Environment.LIVE };
@@ -87,4 +90,24 @@ test('a download that the reader stops is canceled', async () => {
   );
   for await (const _ of chunks) break;
   await expect.poll(() => contexts[0]!.signal.aborted).toBe(true);
+});
+
+test('a download that does not begin within the deadline fails, and its call ends', async () => {
+  // A frozen process: its kernel accepts connections, and nothing answers.
+  const frozen = createServer().listen(0, '127.0.0.1');
+  await once(frozen, 'listening');
+  onTestFinished(() => void frozen.close());
+  const { port } = frozen.address() as AddressInfo;
+  const connected = once(frozen, 'connection');
+  const remote = remoteTransport(`http://127.0.0.1:${port}`, 'mps_token');
+  const { refundCases } = createMerchantClients(remote, TENANT, { timeoutMs: 200 });
+  const download = streamed(
+    (options) => refundCases.getEvidence({ evidenceId: '1' }, options),
+    ({ chunk }) => chunk,
+  );
+  const first = download.next().catch((error: unknown) => error);
+  const [socket] = await connected;
+  const ended = once(socket.resume(), 'close');
+  expect(await first).toMatchObject({ code: Code.DeadlineExceeded });
+  await ended;
 });

@@ -16,7 +16,7 @@ import { type ClientTls, secureRequestOptions } from './client-tls.ts';
 import { withInterceptors } from './compose-call.ts';
 import { lookupServices } from './lookup-services.ts';
 import { UnaryCall } from './unary-call.ts';
-import { unaryOverHttp } from './unary-exchange.ts';
+import { BAD_GATEWAY, unaryOverHttp } from './unary-exchange.ts';
 
 /** The waits before each retry of a call whose connection failed. */
 const REPEAT_AFTER_MS = [20, 100, 400];
@@ -98,8 +98,8 @@ const repeatWhenDisconnected: Interceptor = (next) => async (request) => {
   return next(request);
 };
 
-/** The connection failed, or ended without an answer. */
-const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+/** The connection failed, or ended without an answer, here or behind a load balancer. */
+const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', BAD_GATEWAY]);
 
 const isDisconnected = (error: unknown) =>
   error instanceof ConnectError && DISCONNECTED.has(systemCodeOf(error.cause));

@@ -134,9 +134,16 @@ function responseOf({ method }: UnaryRequest, { status, headers, body }: Receive
   }
   const metadata = headersOf(headers);
   const code = status === 200 ? Code.Internal : codeFromHttpStatus(status);
-  const unexpected = new ConnectError(`HTTP ${status} with content type ${type}`, code, metadata);
+  const text = `HTTP ${status} with content type ${type}`;
+  const unexpected = new ConnectError(text, code, metadata, undefined, gatewayError(status));
   throw status !== 200 && type === JSON_TYPE ? errorFromJsonBytes(body, metadata, unexpected) : unexpected;
 }
+
+/** The code of the cause when a load balancer could not pass a call on: services answer with these only in JSON. */
+export const BAD_GATEWAY = 'BAD_GATEWAY';
+
+const gatewayError = (status: number) =>
+  [502, 503].includes(status) ? Object.assign(new Error(`HTTP ${status}`), { code: BAD_GATEWAY }) : undefined;
 
 /** A response whose headers are converted when they are read. */
 class UnaryAnswer implements UnaryResponse {

@@ -1,6 +1,6 @@
 import dns from 'node:dns';
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -9,12 +9,20 @@ import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1
 import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 
-/** Services that end the connection of the first call without an answer, and answer the others with nothing. */
-async function startDisconnectingServices() {
+/** Fails the first call. */
+type FirstAnswer = (request: IncomingMessage, response: ServerResponse) => unknown;
+
+const disconnect: FirstAnswer = ({ socket }) => socket.destroy();
+/** What a load balancer answers for a process that has ended. */
+const badGateway: FirstAnswer = (_request, response) =>
+  response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
+
+/** Services that fail the first call in this way, and answer the others with nothing. */
+async function startFailingServices(failFirst: FirstAnswer) {
   let calls = 0;
   const server = createServer((request, response) => {
     calls += 1;
-    if (calls === 1) return request.socket.destroy();
+    if (calls === 1) return failFirst(request, response);
     return response.writeHead(200, { 'content-type': 'application/proto' }).end();
   });
   server.listen(0, '127.0.0.1');
@@ -30,19 +38,25 @@ async function startDisconnectingServices() {
   return { transport, calls: () => calls };
 }
 
-test('a call whose connection ends is repeated if it only reads or has an idempotency key, and not otherwise', async () => {
-  const reads = await startDisconnectingServices();
-  await createClient(ProductService, reads.transport).listProducts(newTenant());
-  expect(reads.calls()).toBe(2);
-  const keyed = await startDisconnectingServices();
-  const write = { ...newWrite(newTenant()), name: 'Course' };
-  await createClient(ProductService, keyed.transport).createProduct(write);
-  expect(keyed.calls()).toBe(2);
-  const claims = await startDisconnectingServices();
-  const claim = createClient(WorkflowCommandService, claims.transport).claimCommands({ maxCommands: 1 });
-  await expect(claim).rejects.toThrow();
-  expect(claims.calls()).toBe(1);
-});
+test.each([
+  ['whose connection ends', disconnect],
+  ['that a load balancer cannot pass on', badGateway],
+])(
+  'a call %s is repeated if it only reads or has an idempotency key, and not otherwise',
+  async (_name, fail) => {
+    const reads = await startFailingServices(fail);
+    await createClient(ProductService, reads.transport).listProducts(newTenant());
+    expect(reads.calls()).toBe(2);
+    const keyed = await startFailingServices(fail);
+    const write = { ...newWrite(newTenant()), name: 'Course' };
+    await createClient(ProductService, keyed.transport).createProduct(write);
+    expect(keyed.calls()).toBe(2);
+    const claims = await startFailingServices(fail);
+    const claim = createClient(WorkflowCommandService, claims.transport).claimCommands({ maxCommands: 1 });
+    await expect(claim).rejects.toMatchObject({ code: Code.Unavailable });
+    expect(claims.calls()).toBe(1);
+  },
+);
 
 test('a call and its request end at the deadline or when its caller stops waiting', async () => {
   const server = createServer().listen(0, '127.0.0.1');

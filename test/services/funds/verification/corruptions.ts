@@ -161,7 +161,7 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
   [
     '(E) a debt forgiven',
     set('deduction', 'open_debt_minor = open_debt_minor - 1', 'open_debt_minor > 0'),
-    ['DEBT posted_minor'],
+    ['DEBT posted_minor', 'MOVEMENT available_minor'],
   ],
   [
     '(E) a payment of a debt off by a cent',
@@ -238,6 +238,26 @@ export const CORRUPTIONS: readonly (readonly [what: string, sql: string, told: r
       "kind = 'REFUND_REVERSAL'",
     ),
     ['REFUND reversed_minor', 'POSTING posted_deducted_minor'],
+  ],
+  [
+    'a deduction that was reversed without a posting',
+    set('deduction', 'reversed_at = now()', 'sale_id is not null'),
+    ['DEBT reversed_minor'],
+  ],
+  [
+    'a reversal of a deduction that stands',
+    set('posting', "kind = 'DEDUCTION_REVERSAL'", "kind = 'DEDUCTION'"),
+    ['DEBT reversed_minor', 'DEBT posted_minor'],
+  ],
+  [
+    'a lost block that was reversed without a posting',
+    set('block', "outcome = 'REVERSED'", "outcome = 'CONSUMED'"),
+    ['POSTING reversed_minor'],
+  ],
+  [
+    'a reversal of more than a lost block consumed',
+    set('posting', "kind = 'CONSUMPTION_REVERSAL'", "kind = 'CONSUMPTION'"),
+    ['POSTING reversed_minor'],
   ],
   [
     'a debited refund that waits',

@@ -6,23 +6,49 @@ import {
   afterReport,
   isKnown,
   nextAttempt,
+  planReports,
   type ReportedRow,
 } from '../../../../services/webhooks/attempts/plan-reports.ts';
 import { expectedAttempts, type ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
 
 const SCHEDULE = [0, 5_000, 300_000, 3_600_000];
+const CONFIG = {
+  WEBHOOK_SCHEDULE_LIVE: SCHEDULE,
+  WEBHOOK_SCHEDULE_SANDBOX: SCHEDULE,
+  WEBHOOK_RETRY_WORKFLOW_LIMIT: 2,
+};
 const endedAt = new Date('2026-07-02T13:05:00.000Z');
 
-const delivery = (row: Partial<ReportedRow> = {}) => ({
-  status: 'PENDING' as const,
+const EPOCH = 1n;
+const NEW: ReportedRow = {
+  id: 'a',
+  merchant_id: 'm',
+  environment: 'test',
+  subscription_id: 's',
+  event_id: 'e',
+  object_id: 'o',
+  request_id: 'r',
+  ordered: false,
+  status: 'PENDING',
   attempt_count: 0,
   next_attempt_at: endedAt,
   ended_at: null,
   in_flight_until: null,
-  attempt: 'UNKNOWN' as const,
+  attempt: 'UNKNOWN',
   lost: 0,
-  ...row,
-});
+  epoch: EPOCH,
+  now: endedAt,
+  state: 'PENDING',
+  generation: 1n,
+  error: null,
+  error_at: null,
+  holding: false,
+  probe_at: null,
+  paused_at: null,
+  retrying: 0,
+};
+
+const delivery = (row: Partial<ReportedRow> = {}): ReportedRow => ({ ...NEW, ...row });
 const report = (number: number, httpStatus: number): ReportedAttempt => ({
   deliveryId: 'd',
   number,
@@ -167,4 +193,55 @@ describe('a report', () => {
     expect(isKnown(running, report(1, 200))).toBe(false);
     expect(isKnown(running, { ...report(1, 200), outcome: { deadlineAt: endedAt } })).toBe(true);
   });
+});
+
+it('only the first failure of a delivery needs a retry workflow, of which its subscription has a limited number', () => {
+  const rows = ['PENDING', 'RETRYING', 'PENDING', 'RETRYING', 'PENDING'].map((status, index) =>
+    delivery({ id: `d${index}`, status: status as 'PENDING' | 'RETRYING', retrying: 1 }),
+  );
+  const failures = rows.map(({ id: deliveryId }) => ({
+    ...report(1, 503),
+    deliveryId,
+    owner: { lane: 1, epoch: EPOCH },
+  }));
+  const planned = planReports(rows, failures, endedAt, CONFIG);
+  expect(planned.map(({ change, overLimit }) => [change?.status, overLimit])).toEqual([
+    ['RETRYING', false],
+    ['RETRYING', false],
+    ['HELD', true],
+    ['RETRYING', false],
+    ['HELD', true],
+  ]);
+});
+
+/** When an attempt that began four seconds ago by this process's clock is recorded to have begun, in seconds before now. */
+function recordedSecondsAgo(askedSecondsAgo: number, databaseSecondsAgo: number): number {
+  const now = Date.now();
+  const ago = (seconds: number) => new Date(now - seconds * 1_000);
+  const row: ReportedRow = { ...NEW, now: ago(databaseSecondsAgo) };
+  const report: ReportedAttempt = {
+    deliveryId: 'a',
+    number: 1,
+    generation: 1n,
+    owner: { lane: 1, epoch: EPOCH },
+    workflowId: undefined,
+    startedAt: ago(4),
+    outcome: { result: { endedAt: ago(3.5), latencyMs: 500, httpStatus: 503 } },
+  };
+  const [planned] = planReports([row], [report], ago(askedSecondsAgo), CONFIG);
+  return Math.round((now - planned!.report.startedAt.getTime()) / 1_000);
+}
+
+it.each([
+  { when: 'the database is slow to answer', askedSecondsAgo: 3, databaseSecondsAgo: 2.5, recorded: 4 },
+  { when: 'the database is slow to be asked', askedSecondsAgo: 3, databaseSecondsAgo: 0, recorded: 4 },
+  { when: 'the process’s clock is a minute ahead', askedSecondsAgo: 0, databaseSecondsAgo: 60, recorded: 64 },
+  {
+    when: 'the process’s clock is a minute behind',
+    askedSecondsAgo: 0,
+    databaseSecondsAgo: -60,
+    recorded: -56,
+  },
+])('an attempt is recorded by the database’s clock when $when', (row) => {
+  expect(recordedSecondsAgo(row.askedSecondsAgo, row.databaseSecondsAgo)).toBe(row.recorded);
 });

@@ -51,11 +51,12 @@ it('counts the due time of a raised deduction from when its debt arose, and says
   await raiseTo(70n, '2020-06-01');
   const raised = write('2020-06-03');
   await client.applyDeduction({ ...raised, sourceId, amountMinor: 90n, raise: true });
+  await raiseTo(95n, '2020-06-02');
   expect(await queued()).toMatchObject([
-    { debt: { openAmountMinor: 90n, raisedAt: raised.occurredAt }, nextAction: DebtAction.COLLECT_PAYMENT },
+    { debt: { openAmountMinor: 95n, raisedAt: raised.occurredAt }, nextAction: DebtAction.COLLECT_PAYMENT },
   ]);
-  await recordPayment(90n);
-  await raiseTo(100n);
+  await recordPayment(95n);
+  await raiseTo(105n);
   expect(await queued()).toMatchObject([
     { debt: { openAmountMinor: 10n, raisedAt: undefined }, nextAction: DebtAction.AWAIT_SALES },
   ]);

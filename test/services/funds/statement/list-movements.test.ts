@@ -101,15 +101,17 @@ it('names the cause of each change of the balances, on the date on which it took
   await expectStatement(caller);
 });
 
-it('keeps each reason of a raised deduction once, also one with a semicolon', async () => {
+it('keeps each reason of a raised deduction once, also one with a semicolon, in at most 1,000 characters', async () => {
   const { client, tenant, write } = fundsCaller(harness().transports.inProcess);
   const sourceId = randomUUID();
   let amountMinor = 0n;
-  for (const reason of ['Fee; July', 'Fee; July', 'July', 'Fee; July']) {
+  const long = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(200));
+  for (const reason of ['Fee; July', 'Fee; July', 'July', 'Fee; July', 'Jul', ...long, 'e'.repeat(200)]) {
     amountMinor += 10n;
     await client.applyDeduction({ ...write(), sourceId, amountMinor, raise: true, reason });
   }
-  expect(await client.getDeduction({ ...tenant, sourceId })).toMatchObject({ reason: 'Fee; July' });
+  const { reason } = await client.getDeduction({ ...tenant, sourceId });
+  expect(reason).toBe(['Fee; July', 'Jul', ...long].join('; '));
 });
 
 it('returns the reason of a deduction with all that it moves and with its debt, to its merchant only', async () => {

@@ -50,7 +50,7 @@ const NEW: ReportedRow = {
 
 const delivery = (row: Partial<ReportedRow> = {}): ReportedRow => ({ ...NEW, ...row });
 const report = (number: number, httpStatus: number): ReportedAttempt => ({
-  deliveryId: 'd',
+  deliveryId: NEW.id,
   number,
   generation: 1n,
   owner: undefined,
@@ -195,15 +195,29 @@ describe('a report', () => {
   });
 });
 
+const plan = (row: ReportedRow, sent: ReportedAttempt) => planReports([row], [sent], endedAt, CONFIG);
+const ofOwner = (sent: ReportedAttempt, epoch = EPOCH) => ({ ...sent, owner: { lane: 1, epoch } });
+
+it('a new attempt is reported by the owner of its lane only, the end of one in flight by anyone', () => {
+  expect(plan(delivery(), ofOwner(report(1, 200)))).toHaveLength(1);
+  expect(plan(delivery(), ofOwner(report(1, 200), EPOCH - 1n))).toEqual([]);
+  expect(plan(delivery(), report(1, 200))).toEqual([]);
+  expect(plan(delivery({ attempt: 'IN_FLIGHT', attempt_count: 1 }), report(1, 200))).toHaveLength(1);
+});
+
+it('a delivery of a paused subscription is held after a failure, whatever the limit', () => {
+  const paused = delivery({ paused_at: endedAt, retrying: 2 });
+  expect(plan(paused, ofOwner(report(1, 503)))).toMatchObject([
+    { change: { status: 'HELD' }, overLimit: false },
+  ]);
+  expect(plan(paused, ofOwner(report(1, 200)))).toMatchObject([{ change: { status: 'SUCCEEDED' } }]);
+});
+
 it('only the first failure of a delivery needs a retry workflow, of which its subscription has a limited number', () => {
   const rows = ['PENDING', 'RETRYING', 'PENDING', 'RETRYING', 'PENDING'].map((status, index) =>
     delivery({ id: `d${index}`, status: status as 'PENDING' | 'RETRYING', retrying: 1 }),
   );
-  const failures = rows.map(({ id: deliveryId }) => ({
-    ...report(1, 503),
-    deliveryId,
-    owner: { lane: 1, epoch: EPOCH },
-  }));
+  const failures = rows.map(({ id: deliveryId }) => ofOwner({ ...report(1, 503), deliveryId }));
   const planned = planReports(rows, failures, endedAt, CONFIG);
   expect(planned.map(({ change, overLimit }) => [change?.status, overLimit])).toEqual([
     ['RETRYING', false],
@@ -244,4 +258,12 @@ it.each([
   },
 ])('an attempt is recorded by the database’s clock when $when', (row) => {
   expect(recordedSecondsAgo(row.askedSecondsAgo, row.databaseSecondsAgo)).toBe(row.recorded);
+});
+
+it('a lost attempt keeps its times, which the database’s clock has set', () => {
+  const now = new Date(Date.now() - 60_000);
+  const outcome = { result: { endedAt: now, failure: 'WORKER_LOST' as const } };
+  const lost = { ...report(1, 0), startedAt: now, outcome };
+  const inFlight = delivery({ attempt: 'IN_FLIGHT', attempt_count: 1, now });
+  expect(planReports([inFlight], [lost], new Date(), CONFIG)).toMatchObject([{ report: lost }]);
 });

@@ -36,7 +36,7 @@ export function blockFunds(writes: AccountWrites, request: BlockFundsRequest, co
       if (request.once && (await wasLifted(tx, saleId, block))) return { unmetAmountMinor: 0n };
       if (block.reason === 'KYC_PENDING')
         await notifyWeekly(tx, { kind: 'FUNDS_HELD', beganAt: openedAt, others: MAILED_HOLDS });
-      const didCoverDebts = await coversDebts(tx, account);
+      const didCoverDebts = await coversDebts(account);
       tx.create(BlockEntity, { id: uuidv7(), saleId, ...block, amountMinor, openedAt });
       await account.store({ saleIds: [saleId] });
       // What is held now may have covered them.
@@ -66,10 +66,9 @@ function requireSameAmount(open: { amountMinor?: bigint | null }, amountMinor: b
   });
 }
 
-/** Whether the balance covers debts, about which mail is sent in live only. */
-async function coversDebts(tx: TenantTransaction, account: FundsAccount): Promise<boolean> {
-  if (tx.tenant.environment !== 'live' || (await account.openDebtsMinor()) === 0n) return false;
-  return (await account.availableMinor()) >= 0n;
+/** Whether the balance covers debts. */
+async function coversDebts(account: FundsAccount): Promise<boolean> {
+  return (await account.openDebtsMinor()) > 0n && (await account.availableMinor()) >= 0n;
 }
 
 async function wasLifted(tx: TenantTransaction, saleId: string, block: Block): Promise<boolean> {

@@ -7,6 +7,7 @@ import {
   FundsReleaseStatus,
   SaleMethod,
 } from '../../../proto/gen/payments/funds/v1/funds_pb.js';
+import { civilDateAt } from '../../../services/platform/civil-date.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { startHarness } from '../../support/harness.ts';
 import { fundsCaller } from './funds-caller.ts';
@@ -88,6 +89,7 @@ describe('FundsService', () => {
     });
     expect(await funds.releaseDue('2020-08-19')).toMatchObject({ releasedInstallments: 0, hasMore: false });
     expect((await funds.rows()).map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'SCHEDULED']);
+    expect(await funds.releaseDue(civilDateAt(new Date()))).toMatchObject({ releasedInstallments: 1 });
     await expectRefusal(funds.releaseDue('2999-01-01'), Code.InvalidArgument, 'INVALID_ARGUMENT', {
       field: 'as_of',
     });

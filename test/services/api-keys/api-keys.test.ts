@@ -135,6 +135,10 @@ describe('ApiKeyService', () => {
     await authenticate(key, tenant.environment);
     await delay(250);
     expect(await lastUsedAt()).toEqual(first);
+    const earlier = `update api_keys.api_key set last_used_at = now() - interval '1 minute' where merchant_id = $1`;
+    await sqlOf(harness, earlier, [tenant.merchantId]);
+    await authenticate(key, tenant.environment);
+    await expect.poll(async () => timestampDate((await lastUsedAt())!) > timestampDate(first!)).toBe(true);
   });
 
   it('keeps a later use that another process has recorded first', async () => {

@@ -50,7 +50,7 @@ it('releases what is due for all merchants and environments exactly once, in as 
   for (const { dueReservations } of calls) {
     expect(dueReservations).toMatchObject([{ ...stuck.tenant, advanceRequestId: reserved }]);
   }
-  expect(calls).toHaveLength(2);
+  expect(calls.map(({ hasMore }) => hasMore)).toEqual([true, false]);
   expect(await all.releaseDueFunds({})).toMatchObject({ releasedInstallments: 0, hasMore: false });
   const rows = await merchants[0]!.rows();
   expect(rows.map((row) => row[1])).toEqual(['RELEASED', 'RELEASED', 'RELEASED', 'SCHEDULED']);
@@ -71,6 +71,7 @@ it('releases the funds of all other accounts when some of them fail', async () =
        when (new.merchant_id = any ('{${failing}}')) execute function funds.fail()`,
   );
   const calls = await releaseAll(all);
+  await expect(all.releaseDueFunds(merchants[0]!.tenant)).rejects.toMatchObject({ code: Code.Internal });
   await sqlOf(harness, 'drop trigger fail on funds.installment');
   expect(calls.flatMap((call) => call.failedAccounts.map(({ merchantId }) => merchantId))).toEqual(
     failing.sort(),
@@ -82,6 +83,18 @@ it('releases the funds of all other accounts when some of them fail', async () =
   expect(others).toMatchObject([{ releasedInstallments: 2, hasMore: false }]);
   const refused = all.releaseDueFunds({ ...merchants[0]!.tenant, after: merchants[1]!.tenant });
   await expectRefusal(refused, Code.InvalidArgument, 'INVALID_ARGUMENT', { field: 'after' });
+});
+
+it('releases a thousand installments of an account at a time, and says that there are more', async () => {
+  const { sell, releaseDue, tenant } = fundsCaller(harness.transports.inProcess);
+  const sale = { on: '2010-06-21', gross: 99n, installments: 99 };
+  await Promise.all(Array.from({ length: 11 }, () => sell(sale)));
+  const calls = [await releaseDue(), await releaseDue()];
+  expect(calls).toMatchObject([
+    { releasedInstallments: 1_000, hasMore: true, unfinishedAccounts: 1 },
+    { releasedInstallments: 89, hasMore: false, unfinishedAccounts: 0 },
+  ]);
+  await verifyFunds(harness, tenant);
 });
 
 it('measures for how long funds that are due have not been released', async () => {

@@ -9,19 +9,6 @@ import { propertyRuns } from '../../support/property-runs.ts';
 const TODAY = '2026-11-21';
 const RATE = { quotedOn: TODAY, monthlyRateBps: 250 };
 
-test('the quote of 48.00 in 30, 60 and 90 days at 2.5 % a month is 144.00, fee 7.20, net 136.80', () => {
-  const quote = quoteInstallments(
-    [installment('c', 90, 4800n), installment('a', 30, 4800n), installment('b', 60, 4800n)],
-    RATE,
-  );
-  expect(quote).toMatchObject({ amountMinor: 14_400n, feeMinor: 720n, netMinor: 13_680n });
-  expect(quote.installments.map(({ id, days, feeMinor }) => [id, days, feeMinor])).toEqual([
-    ['a', 30, 120n],
-    ['b', 60, 240n],
-    ['c', 90, 360n],
-  ]);
-});
-
 test('half a cent of fee is rounded up, less is rounded down', () => {
   // 60 centavos at 2.5 % a month over 10 days: half a centavo.
   expect(advanceFeeMinor(60n, 250, 10)).toBe(1n);

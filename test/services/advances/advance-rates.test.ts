@@ -63,9 +63,3 @@ describe("a merchant's rate", () => {
     expect((await setRate(10_000)).monthlyRateBps).toBe(10_000);
   });
 });
-
-it('a fee that would consume the amount yields no quote', async () => {
-  const { setRate, quote } = await advancesCaller(harness.transports.inProcess);
-  await setRate(10_000, SOLD);
-  await expectRefusal(quote(), Code.FailedPrecondition, 'NOTHING_TO_ADVANCE');
-});

@@ -28,35 +28,10 @@ const COMMANDS = {
   settle: (request: AdvanceRequest, moment: Moment): Change => settle(request, moment),
 };
 
-test('a request goes PENDING_REVIEW, APPROVED, RELEASED, SETTLED', () => {
-  const approved = after(['approve', '2026-11-22']);
-  const reviewedAt = on('2026-11-22').at;
-  expect(approved).toMatchObject({ status: 'APPROVED', reviewReason: 'fine', reviewedAt });
-  const released = after(['approve', '2026-11-22'], ['start', '2026-11-23'], ['finish', '2026-11-24']);
-  const releasedAt = on('2026-11-23').at;
-  expect(released).toMatchObject({ status: 'RELEASED', releasedAt, releaseStartedAt: null });
-  expect(settle(released, on('2027-02-20'))).toEqual({ status: 'SETTLED' });
-});
-
 test('a request has the first and last of its covered dates', () => {
   const dates = ['2026-12-21', '2027-02-19', '2026-12-20', '2027-01-20'];
   const request = openRequest(dates, on(REQUESTED_ON).at);
   expect(request).toMatchObject({ firstDate: '2026-12-20', lastDate: '2027-02-19' });
-});
-
-test('a wrong state is reported with the state, and whether the payout has started', () => {
-  const day = '2026-12-01';
-  const wrong = (status: string, releaseStarted: 'true' | 'false') => ({ status, releaseStarted });
-  const refusals: [AdvanceRequest, Command, Record<string, string>][] = [
-    [after(), 'settle', wrong('PENDING_REVIEW', 'false')],
-    [after(['approve', day]), 'finish', wrong('APPROVED', 'false')],
-    [after(['approve', day], ['start', day]), 'refuse', wrong('APPROVED', 'true')],
-    [after(['refuse', day]), 'refuse', wrong('REFUSED', 'false')],
-    [after(['approve', day], ['start', day], ['finish', day]), 'refuse', wrong('RELEASED', 'false')],
-  ];
-  for (const [request, command, metadata] of refusals) {
-    expectRefusal(() => COMMANDS[command](request, on(day)), 'ADVANCE_REQUEST_STATE', metadata);
-  }
 });
 
 test('once a covered date has passed, a request can be refused but not approved or released', () => {

@@ -147,6 +147,32 @@ describe('an advance that failed halfway', () => {
   }
   const deleteIdempotencyRecords = () => sqlOf(harness, 'delete from platform.idempotency_record');
 
+  /** A request that waits between its first step and the reservation, for an account that the session holds in funds. */
+  async function requestWaiting(
+    session: Awaited<ReturnType<typeof openSession>>,
+    { funds, client, quote }: Awaited<ReturnType<typeof seeded>>,
+  ) {
+    await session.query('begin');
+    const hold = 'select from funds.account where merchant_id = $1 for update';
+    await session.query(hold, [funds.tenant.merchantId]);
+    const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
+    late.catch(() => undefined);
+    const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
+    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 40_000);
+    const commanded = `select arguments -> 0 ->> 'advanceRequestId' as id from platform.outbox_command
+      where arguments -> 0 ->> 'quoteId' = $1`;
+    const [command] = await sqlOf<{ id: string }>(harness, commanded, [quote.id]);
+    return { late, id: command!.id };
+  }
+
+  async function approved() {
+    const { funds, client, quote } = await seeded();
+    const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
+    const advanceRequestId = advanceRequest!.id;
+    await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
+    return { funds, client, advanceRequestId };
+  }
+
   it('a request with only a reservation is completed only by its caller or its workflow', async () => {
     const { funds, client, quote } = await seeded();
     const asking = { ...funds.write(SOLD), quoteId: quote.id };
@@ -185,21 +211,9 @@ describe('an advance that failed halfway', () => {
   it('a request completed after its quote expired fails, and keeps nothing reserved', async () => {
     const { funds, client, quote } = await seeded();
     await using lock = await openSession(harness.databaseUrl);
-    // Holds the account in funds, so that the request waits between its first step and the reservation.
-    await lock.query('begin');
-    await lock.query('select from funds.account where merchant_id = $1 for update', [
-      funds.tenant.merchantId,
-    ]);
-    const late = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
-    late.catch(() => undefined);
-    const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
-    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 40_000);
-    const [command] = await sqlOf<{ workflow_id: string }>(
-      harness,
-      "select workflow_id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
-      [quote.id],
-    );
-    const asWorkflow = { ...funds.write(), idempotencyKey: command!.workflow_id, quoteId: quote.id };
+    const { late, id } = await requestWaiting(lock, { funds, client, quote });
+    const idempotencyKey = advanceRequest.workflowId(id);
+    const asWorkflow = { ...funds.write(), idempotencyKey, quoteId: quote.id };
     await expectRefusal(client.requestAdvance(asWorkflow), Code.FailedPrecondition, 'QUOTE_EXPIRED');
     await lock.query('commit');
     await expectRefusal(late, Code.FailedPrecondition, 'QUOTE_EXPIRED');
@@ -210,15 +224,7 @@ describe('an advance that failed halfway', () => {
   it('a request that was created and refused while its call waited is returned in its current state', async () => {
     const { funds, client, quote } = await seeded();
     await using lock = await openSession(harness.databaseUrl);
-    await lock.query('begin');
-    await lock.query('select from funds.account where merchant_id = $1 for update', [
-      funds.tenant.merchantId,
-    ]);
-    const asking = { ...funds.write(SOLD), quoteId: quote.id };
-    const late = client.requestAdvance(asking);
-    late.catch(() => undefined);
-    const isTaken = 'select from advances.quote where id = $1 and requested_by is not null';
-    await vi.waitFor(async () => expect(await sqlOf(harness, isTaken, [quote.id])).toHaveLength(1), 40_000);
+    const { late, id } = await requestWaiting(lock, { funds, client, quote });
     // As its workflow and a reviewer leave it.
     const refused = `insert into advances.request
         (merchant_id, environment, id, quote_id, schedule_id, amount_minor, fee_minor, net_minor, status, requested_at,
@@ -229,24 +235,16 @@ describe('an advance that failed halfway', () => {
         (merchant_id, environment, advance_request_id, state, amount_minor, first_date, last_date)
       select merchant_id, environment, $2, 'FREED', amount_minor, '2020-07-20', '2020-07-20'
         from advances.quote where id = $1`;
-    const [command] = await sqlOf<{ id: string }>(
-      harness,
-      "select arguments -> 0 ->> 'advanceRequestId' as id from platform.outbox_command where arguments -> 0 ->> 'quoteId' = $1",
-      [quote.id],
-    );
-    for (const sql of [refused, freed]) await lock.query(sql, [quote.id, command!.id]);
+    for (const sql of [refused, freed]) await lock.query(sql, [quote.id, id]);
     await lock.query('commit');
     expect((await late).advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
-    const other = client.requestAdvance(newWrite(asking));
+    const other = client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
     await expectRefusal(other, Code.FailedPrecondition, 'QUOTE_ALREADY_REQUESTED');
     expect((await funds.advanceable(SOLD)).installments).toHaveLength(1);
   });
 
   it('a payout that its workflow has completed is returned to the caller who started it, and refused to others', async () => {
-    const { funds, client, quote } = await seeded();
-    const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
-    const advanceRequestId = advanceRequest!.id;
-    await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
+    const { funds, client, advanceRequestId } = await approved();
     const first = { ...funds.write(SOLD), advanceRequestId };
     const paid = await client.releaseAdvance(first);
     // As after a crash and the workflow's completion: the payout is done, but there is no record of the first call.
@@ -258,10 +256,7 @@ describe('an advance that failed halfway', () => {
   });
 
   it('a payout that had only started is completed by repeating the call, even after the covered date', async () => {
-    const { funds, client, quote } = await seeded();
-    const { advanceRequest } = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote.id });
-    const advanceRequestId = advanceRequest!.id;
-    await client.approveAdvance({ ...funds.write(SOLD), advanceRequestId });
+    const { funds, client, advanceRequestId } = await approved();
     const start = 'update advances.request set release_started_at = $2 where id = $1';
     await sqlOf(harness, start, [advanceRequestId, '2020-06-22T15:00:00Z']);
     const refused = client.refuseAdvance({ ...funds.write(), advanceRequestId, reason: 'late' });
@@ -277,45 +272,11 @@ describe('an advance that failed halfway', () => {
 });
 
 it('a release succeeds although the clock of the process that approved the request is ahead', async () => {
-  const funds = fundsCaller(harness.transports.inProcess);
-  const client = createClient(AdvanceService, harness.transports.inProcess);
-  await funds.sell({ gross: 4_800n });
-  const { quote } = await client.quoteAdvance(funds.write());
-  const requested = await client.requestAdvance({ ...funds.write(), quoteId: quote!.id });
-  const advanceRequestId = requested.advanceRequest!.id;
-  await client.approveAdvance({ ...funds.write(), advanceRequestId });
-  const ahead = new Date(Date.now() + 60_000);
-  await sqlOf(harness, 'update advances.request set reviewed_at = $2 where id = $1', [
-    advanceRequestId,
-    ahead,
-  ]);
-  const release = { ...funds.write(), advanceRequestId };
-  const { advanceRequest } = await client.releaseAdvance(release);
-  expect(advanceRequest).toMatchObject({
-    status: AdvanceRequestStatus.RELEASED,
-    releasedAt: timestampFromDate(ahead),
-  });
-});
-
-it('a refusal succeeds while funds, in another process, are unavailable', async () => {
-  const fundsHarness = await startHarness({ SERVICES: 'funds' });
-  const advancesHarness = await startHarness({
-    SERVICES: 'advances',
-    SERVICES_URL: fundsHarness.baseUrl,
-    SERVICE_TOKEN: fundsHarness.token,
-  });
-  try {
-    const funds = fundsCaller(fundsHarness.transports.inProcess);
-    await funds.sell({ on: SOLD, gross: 4_800n });
-    const client = createClient(AdvanceService, advancesHarness.transports.grpc);
-    const { quote } = await client.quoteAdvance(funds.write(SOLD));
-    const requested = await client.requestAdvance({ ...funds.write(SOLD), quoteId: quote!.id });
-    const advanceRequestId = requested.advanceRequest!.id;
-    await fundsHarness.close();
-    const refusal = { ...funds.write(SOLD), advanceRequestId, reason: 'no' };
-    const { advanceRequest } = await client.refuseAdvance(refusal);
-    expect(advanceRequest?.status).toBe(AdvanceRequestStatus.REFUSED);
-  } finally {
-    await advancesHarness.close();
-  }
+  const { request, quote, approve, release } = await advancesCaller(harness.transports.inProcess);
+  const { id } = await request((await quote()).id);
+  await approve(id);
+  const ahead = new Date('2020-06-20T18:00:00Z');
+  await sqlOf(harness, 'update advances.request set reviewed_at = $2 where id = $1', [id, ahead]);
+  const { status, releasedAt } = await release(id);
+  expect([status, releasedAt]).toEqual([AdvanceRequestStatus.RELEASED, timestampFromDate(ahead)]);
 });

@@ -1,7 +1,5 @@
 import { once } from 'node:events';
-import { request as requestHttp1 } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
-import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { create, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
@@ -14,6 +12,7 @@ import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts
 import { exchange } from '../../../gateway/http-call.ts';
 import { newTenant, startHarness } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
+import { framed, overHttp1, overHttp2, type Received, type Sent } from './raw-calls.ts';
 
 const harness = await startHarness({ SERVICES: 'catalog,webhooks' });
 afterAll(() => harness.close());
@@ -23,13 +22,6 @@ const CREATE = '/payments.catalog.v1.ProductService/CreateProduct';
 const FEED = '/payments.webhooks.v1.EventService/GetEventFeed';
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 const TOO_LONG = Buffer.alloc(1024 * 1024 + 1);
-
-interface Sent {
-  readonly path?: string;
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: Uint8Array;
-}
 
 /** How a protocol is transported: its content type, HTTP version and framing. */
 interface Way {
@@ -42,58 +34,21 @@ interface Way {
 
 const grpcTimeout = (ms: number) => ({ 'grpc-timeout': `${ms}m` });
 const connectTimeout = (ms: number) => ({ 'connect-timeout-ms': String(ms) });
-const framed = { isFramed: true, encodingHeader: 'grpc-encoding', timeout: grpcTimeout } as const;
+const frames = { isFramed: true, encodingHeader: 'grpc-encoding', timeout: grpcTimeout } as const;
 const plain = { isFramed: false, encodingHeader: 'content-encoding', timeout: connectTimeout } as const;
 const WAYS = {
-  gRPC: { type: 'application/grpc', http: 2, ...framed },
-  'gRPC with JSON': { type: 'application/grpc+json', http: 2, ...framed },
-  'gRPC-Web': { type: 'application/grpc-web+proto', http: 1, ...framed },
+  gRPC: { type: 'application/grpc', http: 2, ...frames },
+  'gRPC with JSON': { type: 'application/grpc+json', http: 2, ...frames },
+  'gRPC-Web': { type: 'application/grpc-web+proto', http: 1, ...frames },
   'Connect with JSON': { type: 'application/json', http: 1, ...plain },
   'Connect with protobuf': { type: 'application/proto', http: 1, ...plain },
   'Connect over HTTP/2': { type: 'application/proto', http: 2, ...plain },
 } satisfies Record<string, Way>;
 
-interface Received {
-  readonly status: number;
-  /** Headers and trailers. */
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly body: Buffer;
-}
-
-function overHttp1({ path = LIST, method = 'POST', headers, body }: Sent): Promise<Received> {
-  const { promise, resolve, reject } = Promise.withResolvers<Received>();
-  const call = requestHttp1(`${harness.baseUrl}${path}`, { method, headers: { ...headers } });
-  call.on('error', reject).on('response', async (response) => {
-    const received = await buffer(response);
-    const fields = { ...response.headers, ...response.trailers };
-    resolve({ status: response.statusCode!, fields, body: received });
-  });
-  call.end(body);
-  return promise;
-}
-
-async function overHttp2({ path = LIST, method = 'POST', headers, body }: Sent): Promise<Received> {
-  const session = connectHttp2(harness.baseUrl);
-  const stream = session.request({ ':method': method, ':path': path, te: 'trailers', ...headers });
-  const fields: Record<string, unknown> = {};
-  stream
-    .on('response', (all) => Object.assign(fields, all))
-    .on('trailers', (all) => Object.assign(fields, all));
-  stream.end(body);
-  const received = await buffer(stream);
-  session.close();
-  return { status: Number(fields[':status']), fields, body: received };
-}
-
-function send(way: Way, sent: Sent): Promise<Received> {
+function send(way: Way, sent: Partial<Sent>): Promise<Received> {
   const headers = { 'content-type': way.type, authorization: `Bearer ${harness.token}`, ...sent.headers };
-  return (way.http === 2 ? overHttp2 : overHttp1)({ body: bodyOf(way, {}), ...sent, headers });
-}
-
-function frame(message: Uint8Array, flag = 0): Buffer {
-  const head = Buffer.from([flag, 0, 0, 0, 0]);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
+  const call = { path: LIST, body: bodyOf(way, {}), ...sent, headers };
+  return (way.http === 2 ? overHttp2 : overHttp1)(harness.baseUrl, call);
 }
 
 /** The body of a call with this message, compressed or not. */
@@ -101,7 +56,7 @@ function bodyOf(
   way: Way,
   { message = validMessage(way), flag = 0 }: { message?: Uint8Array; flag?: number },
 ) {
-  return way.isFramed ? frame(message, flag) : message;
+  return way.isFramed ? framed(message, { flag }) : message;
 }
 
 function validMessage({ type }: Way): Uint8Array {
@@ -132,7 +87,7 @@ function refusalOf({ fields, body }: Received): [code: string | undefined, reaso
   return [error && Code[error.code], info?.reason];
 }
 
-type Fault = readonly [sent: (way: Way) => Sent, code: keyof typeof Code, reason: string];
+type Fault = readonly [sent: (way: Way) => Partial<Sent>, code: keyof typeof Code, reason: string];
 
 const withBody =
   (message: Uint8Array, headers = {}) =>
@@ -265,7 +220,7 @@ describe.each<[name: string, way: Way]>([
     {
       type: 'application/connect+proto',
       http: 1,
-      ...framed,
+      ...frames,
       encodingHeader: 'connect-content-encoding',
       timeout: connectTimeout,
     },
@@ -350,7 +305,7 @@ describe('the port explains', () => {
       ['encoding=xml&message=a', 'UNSUPPORTED_MEDIA_TYPE'],
       ['encoding=json&message=%7B%7D&compression=zstd', 'UNSUPPORTED_MEDIA_TYPE'],
     ] as const) {
-      const received = await overHttp1({
+      const received = await overHttp1(harness.baseUrl, {
         method: 'GET',
         path: `${LIST}?${query}`,
         headers: { authorization: `Bearer ${harness.token}` },

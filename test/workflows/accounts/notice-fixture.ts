@@ -1,16 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { expect, vi } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { WebhookSubscriptionState } from '../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { type NoticeKind, workflowId } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { newTenant, newWrite, startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarnessWorker } from '../../support/harness-worker.ts';
 import { loopbackSettings } from '../../support/loopback-settings.ts';
 import type { TestNamespace } from '../../support/temporal.ts';
+import { createTestNamespace } from '../../support/temporal-namespace.ts';
 import { type Receiver, startReceiver } from '../../support/tls-receiver.ts';
-import type { ReceivedMail, SmtpInbox } from './smtp-inbox.ts';
+import { type ReceivedMail, type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
 
 export const DASHBOARD = 'https://dashboard.example';
 const { ACTIVE, ERROR, DISABLED } = WebhookSubscriptionState;
@@ -26,6 +28,25 @@ export async function startNoticeHarness(inbox: SmtpInbox | undefined): Promise<
   });
   harness.services.startWebhookLanes();
   return harness;
+}
+
+/** What the tests of a file about notices share: such services, a mail server, and Temporal with a worker. */
+export async function startNotices(
+  startWorker: (
+    harness: TestHarness,
+    temporal: TestNamespace,
+  ) => Promise<{ close(): Promise<void> }> = startHarnessWorker,
+) {
+  const [temporal, inbox] = await Promise.all([createTestNamespace(), startSmtpInbox()]);
+  const harness = await startNoticeHarness(inbox);
+  const worker = await startWorker(harness, temporal);
+  afterAll(async () => {
+    await worker.close();
+    await harness.close();
+    await inbox[Symbol.asyncDispose]();
+    await temporal[Symbol.asyncDispose]();
+  });
+  return { harness, temporal, inbox };
 }
 
 /** One receiver for the endpoints of many merchants. Each has its own path, and its status in `answers`. */

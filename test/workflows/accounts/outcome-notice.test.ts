@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import {
   AccountService,
   Language,
@@ -29,38 +29,17 @@ import {
 } from '../../../services/contracts/accounts/notify-contact.contract.ts';
 import { DAY_MS } from '../../../services/platform/durations.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
-import type { PaymentsWorker } from '../../../workflows/worker.ts';
 import { accountsFixture } from '../../services/accounts/accounts-fixture.ts';
 import { advancesCaller } from '../../services/advances/advances-caller.ts';
 import { fundsCaller } from '../../services/funds/funds-caller.ts';
 import { refundsOf } from '../../services/refunds/refund-case-fixture.ts';
-import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
-import { startHarnessWorker } from '../../support/harness-worker.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
 import { sqlOf } from '../../support/sql.ts';
-import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
-import { createTestNamespace } from '../../support/temporal-namespace.ts';
-import { DASHBOARD, noticeHandle, startNoticeHarness } from './notice-fixture.ts';
-import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
+import { DASHBOARD, noticeHandle, startNotices } from './notice-fixture.ts';
 
 const WAIT = { timeout: 40_000, interval: 100 };
 
-let temporal: TestNamespace;
-let inbox: SmtpInbox;
-let harness: TestHarness;
-let worker: PaymentsWorker;
-
-beforeAll(async () => {
-  [temporal, inbox] = await Promise.all([createTestNamespace(), startSmtpInbox()]);
-  harness = await startNoticeHarness(inbox);
-  worker = await startHarnessWorker(harness, temporal);
-}, TEMPORAL_START_MS);
-
-afterAll(async () => {
-  await worker?.close();
-  await harness?.close();
-  await inbox?.[Symbol.asyncDispose]();
-  await temporal?.[Symbol.asyncDispose]();
-});
+const { harness, temporal, inbox } = await startNotices();
 
 type TestTenant = Readonly<{ merchantId: string; environment: Environment }>;
 

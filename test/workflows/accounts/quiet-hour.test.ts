@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { AccountService, Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
@@ -13,41 +13,23 @@ import { connectProviders } from '../../../workflows/provider-clients.ts';
 import { STARTED_AGAIN_SIGNAL } from '../../../workflows/temporal/outbox-start.ts';
 import { TASK_QUEUE } from '../../../workflows/temporal/task-queue.ts';
 import { exhausted } from '../../services/webhooks/subscriptions/subscription-errors.ts';
-import { type WebhooksFixture, webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
+import { webhooksFixture } from '../../services/webhooks/webhooks-fixture.ts';
 import { startActivityWorker } from '../../support/activity-worker.ts';
-import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
-import { TEMPORAL_START_MS, type TestNamespace } from '../../support/temporal.ts';
-import { createTestNamespace } from '../../support/temporal-namespace.ts';
-import { mailTo, startNoticeHarness } from './notice-fixture.ts';
-import { type SmtpInbox, startSmtpInbox } from './smtp-inbox.ts';
+import { newTenant, newWrite } from '../../support/harness.ts';
+import { mailTo, startNotices } from './notice-fixture.ts';
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
-let temporal: TestNamespace;
-let inbox: SmtpInbox;
-let harness: TestHarness;
-let fixture: WebhooksFixture;
-let worker: Awaited<ReturnType<typeof startActivityWorker>>;
-
-beforeAll(async () => {
-  [temporal, inbox] = await Promise.all([createTestNamespace(), startSmtpInbox()]);
-  harness = await startNoticeHarness(inbox);
-  fixture = webhooksFixture(harness, harness.transports.inProcess);
-  const { config, transports } = harness;
+/** With the workflow of notices alone, whose hours are short. */
+const { harness, temporal, inbox } = await startNotices(({ config, transports }, namespace) => {
   const providers = connectProviders(config);
   const activities = createActivities({ transport: transports.inProcess, providers, config });
-  worker = await startActivityWorker(temporal, activities, {
+  return startActivityWorker(namespace, activities, {
     workflowsPath: path('../../../workflows/accounts/notify-contact.workflow.ts'),
     interceptors: { workflowModules: [path('short-hours.ts')] },
   });
-}, TEMPORAL_START_MS);
-
-afterAll(async () => {
-  await worker?.close();
-  await harness?.close();
-  await inbox?.[Symbol.asyncDispose]();
-  await temporal?.[Symbol.asyncDispose]();
 });
+const fixture = webhooksFixture(harness, harness.transports.inProcess);
 
 /** A subscription that can be put into ERROR, with a contact. */
 async function createSubscription() {

@@ -21,7 +21,7 @@ import { ignoreForwardedPorts, trustProxy } from '../plugins/trusted-proxies.ts'
 import { pathOf } from '../problems/problem.ts';
 import { rateLimitAddress } from '../rate-limits/client-address.ts';
 import { RateLimit, WINDOW_SECONDS } from '../rate-limits/rate-limit.ts';
-import { SignInLimit } from '../rate-limits/rate-limits.ts';
+import { openSignInLimit } from '../rate-limits/rate-limits.ts';
 import { DashboardLog } from './dashboard-log.ts';
 import { registerFeatures } from './features.ts';
 import { SessionGuard } from './session/session-guard.ts';
@@ -98,8 +98,8 @@ export async function createDashboard({ config, transport, logger }: DashboardOp
   const pages = new Pages(app, guard, transport, config);
   const port = () => (app.server.address() as AddressInfo).port;
   const baseUrl = () => config.PUBLIC_URL_DASHBOARD ?? listeningUrl(config.HOST, port());
-  const signInLimit = new SignInLimit(config, logger);
-  app.addHook('onClose', () => signInLimit.close());
+  const { signInLimit, close } = openSignInLimit(config, logger);
+  app.addHook('onClose', close);
   registerFeatures(pages, { app, guard, accounts, config, signInLimit, baseUrl });
   pages.redirectActionUrls();
   return Object.assign(app, { registered: pages.registered });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
 import { type Config, ConfigError } from '../../services/platform/process/config.ts';
 import type { EnvironmentName } from '../../services/platform/tenant.ts';
-import { type Quota, RateLimit, WINDOW_SECONDS } from './rate-limit.ts';
+import { RateLimit, WINDOW_SECONDS } from './rate-limit.ts';
 import { type CountingHost, RateLimitStore } from './rate-limit-store.ts';
 
 /** Where requests are counted. */
@@ -61,27 +61,18 @@ export class RateLimits {
   }
 }
 
-/** A limit on sign-ins per address, which counts where the limits of the public API count. */
-export class SignInLimit {
-  readonly #limit: RateLimit;
-  readonly #store: RateLimitStore | undefined;
-
-  /** ConfigError when RATE_LIMIT_STORE is postgresql without DATABASE_URL. */
-  constructor(config: StoreConfig & Pick<Config, 'SIGN_IN_LIMIT_ADDRESS'>, logger: Logger) {
-    this.#store = storeOf(config, 'dashboard', logger);
-    const options = { points: config.SIGN_IN_LIMIT_ADDRESS, duration: SIGN_IN_WINDOW_SECONDS };
-    const limiter = limiterIn(this.#store, { keyPrefix: 'sign-in address', ...options });
-    this.#limit = new RateLimit('address', limiter);
-  }
-
-  /** Counts a step of a sign-in. */
-  consume(address: string): Promise<Quota> {
-    return this.#limit.consume(address);
-  }
-
-  async close(): Promise<void> {
-    await this.#store?.close();
-  }
+/**
+ * A limit on the steps of sign-ins per address, which counts where the limits of the public API count. ConfigError when
+ * RATE_LIMIT_STORE is postgresql without DATABASE_URL.
+ */
+export function openSignInLimit(config: StoreConfig & Pick<Config, 'SIGN_IN_LIMIT_ADDRESS'>, logger: Logger) {
+  const store = storeOf(config, 'dashboard', logger);
+  const options = { points: config.SIGN_IN_LIMIT_ADDRESS, duration: SIGN_IN_WINDOW_SECONDS };
+  const signInLimit = new RateLimit(
+    'address',
+    limiterIn(store, { keyPrefix: 'sign-in address', ...options }),
+  );
+  return { signInLimit, close: async () => store?.close() };
 }
 
 interface LimiterOptions {

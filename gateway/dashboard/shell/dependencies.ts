@@ -2,7 +2,7 @@ import type { Client } from '@connectrpc/connect';
 import type { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type { Config } from '../../../services/platform/process/config.ts';
 import type { GatewayApp } from '../../gateway-app.ts';
-import type { SignInLimit } from '../../rate-limits/rate-limits.ts';
+import type { RateLimit } from '../../rate-limits/rate-limit.ts';
 import type { SessionGuard } from '../session/session-guard.ts';
 
 /** The settings that the dashboard needs. */
@@ -33,7 +33,7 @@ export interface RouteDependencies {
   /** Calls across merchants: pages of a merchant have no such client. */
   readonly accounts: Client<typeof AccountService>;
   readonly config: DashboardConfig;
-  readonly signInLimit: SignInLimit;
+  readonly signInLimit: RateLimit;
   /** The dashboard's public URL; callable once it listens. */
   readonly baseUrl: () => string;
 }

@@ -12,11 +12,15 @@ export function returnPathOf(requested: unknown): string {
   return origin === ANY_ORIGIN && !pathname.startsWith('//') ? `${pathname}${search}` : '/';
 }
 
-/** Path and query of the referring page; undefined without one, or when it belongs to another host. */
+/**
+ * Path and query of the referring page; undefined without one, or when it belongs to another host. Behind a proxy, the
+ * Host header may differ, so the browser's word counts too.
+ */
 export function referrerPathOf({
   headers,
   host,
 }: Pick<FastifyRequest, 'headers' | 'host'>): string | undefined {
   const referrer = URL.parse(headers.referer ?? '');
-  return referrer?.host === host ? returnPathOf(`${referrer.pathname}${referrer.search}`) : undefined;
+  const isOwn = referrer?.host === host || headers['sec-fetch-site'] === 'same-origin';
+  return referrer && isOwn ? returnPathOf(`${referrer.pathname}${referrer.search}`) : undefined;
 }

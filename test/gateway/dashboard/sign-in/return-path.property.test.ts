@@ -39,6 +39,15 @@ test('the path of a referring page is that of a page of this host', () => {
   expect(from()).toBeUndefined();
 });
 
+test('the referring page is found behind a proxy that sends another Host', () => {
+  const from = (site: string) => {
+    const headers = { referer: `${ORIGIN}/account`, 'sec-fetch-site': site };
+    return referrerPathOf({ headers, host: 'dashboard:8090' });
+  };
+  expect(from('same-origin')).toBe('/account');
+  for (const site of ['same-site', 'cross-site', 'none']) expect(from(site)).toBeUndefined();
+});
+
 test('a value that is not text is not a return path', () => {
   for (const asked of [undefined, null, 1, ['/account'], {}]) expect(returnPathOf(asked)).toBe('/');
 });

@@ -52,6 +52,8 @@ const OWN: Readonly<Record<string, RegExp>> = {
     /^(services\/platform\/(process\/setting-parsers|database\/connection-settings)|workflows\/(temporal\/tls-refusal|accounts\/smtp-mailer))\.ts$/,
   // Checks certificates, and finds out why Temporal refuses a connection.
   'node:tls': /^(services\/platform\/process\/tls-files|workflows\/temporal\/tls-refusal)\.ts$/,
+  // The addresses of the services.
+  'node:dns': /^services\/platform\/rpc\/lookup-services\.ts$/,
   // The agent of connections to the services.
   'node:https': /^services\/platform\/rpc\/client-tls\.ts$/,
 };

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   type ClientHttp2Session,
@@ -7,16 +6,15 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findTrailerError } from '@connectrpc/connect/protocol-grpc';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { errorInfoOf } from '../../../../services/platform/rpc/connect-errors.ts';
-import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
-import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { AMBIGUOUS_BODIES } from '../../../support/ambiguous-bodies.ts';
+import { openPort } from './open-port.ts';
 
 const LIST = `/${ProductService.typeName}/ListProducts`;
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
@@ -32,15 +30,11 @@ const listProducts = async () => {
   await held;
   return {};
 };
-const server = createRpcServer({
+const { server, port, url } = await openPort({
   bindings: [bindService(ProductService, { listProducts } as never)],
-  interceptors: [],
-  tokens: [{ name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS }],
   maxConcurrentCalls: MOST_CALLS,
   timeouts: { headersTimeoutMs: 400, bodyTimeoutMs: 300, idleTimeoutMs: 500, shutdownMs: 5_000 },
 });
-await server.listen({ host: '127.0.0.1', port: 0 });
-const port = (server.server.address() as AddressInfo).port;
 afterAll(() => server.close());
 
 const head = (type: string, length: number) =>
@@ -80,7 +74,7 @@ const callHeaders = (more: OutgoingHttpHeaders = {}): OutgoingHttpHeaders => ({
 });
 
 async function withSession<T>(act: (session: ClientHttp2Session) => Promise<T>): Promise<T> {
-  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  const session = connectHttp2(url);
   session.on('error', () => undefined);
   try {
     return await act(session);

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { request as requestHttp1 } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
@@ -22,11 +22,11 @@ import { ALL_GRANTS } from '../../../../services/platform/rpc/grants.ts';
 import { DATABASE } from '../../../../services/platform/rpc/health.service.ts';
 import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.ts';
 import { bearer } from '../../../../services/platform/rpc/remote-transport.ts';
-import { createRpcServer } from '../../../../services/platform/rpc/rpc-server.ts';
 import { bindService } from '../../../../services/platform/rpc/service-binding.ts';
 import { createServices } from '../../../../services/server.ts';
 import { createTestDatabase, newKey, newTenant, startHarness, testConfig } from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
+import { openPort, sha256Of } from './open-port.ts';
 
 test.each(['grpc', 'connect'] as const)(
   'the port closes at once when its %s connections are idle',
@@ -52,14 +52,9 @@ test('the port closes at once even if a connection has never sent a byte', async
 });
 
 test('the port closes even if a client keeps its connection open after the port has ended it', async () => {
-  const server = createRpcServer({
-    bindings: [],
-    interceptors: [],
-    tokens: [],
+  const { server, port } = await openPort({
     timeouts: { headersTimeoutMs: 15_000, bodyTimeoutMs: 30_000, idleTimeoutMs: 900_000, shutdownMs: 200 },
   });
-  await server.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = server.server.address() as AddressInfo;
   const stubborn = connect({ port, host: '127.0.0.1', allowHalfOpen: true }).resume();
   const emptySettings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   stubborn.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), emptySettings]));
@@ -111,13 +106,11 @@ test('a caller that disconnects from a stream is logged as no failure', async ()
       ended.resolve();
     }
   }
-  const server = createRpcServer({
+  const { server, url } = await openPort({
     bindings: [bindService(ServerReflection, { serverReflectionInfo } as never)],
     interceptors: rpcInterceptors(pino({}, { write: (line: string) => lines.push(line) })),
-    tokens: [],
   });
-  await server.listen({ host: '127.0.0.1', port: 0 });
-  const session = connectHttp2(`http://127.0.0.1:${(server.server.address() as AddressInfo).port}`);
+  const session = connectHttp2(url);
   const stream = session.request({
     ':method': 'POST',
     ':path': `/${ServerReflection.typeName}/ServerReflectionInfo`,
@@ -135,7 +128,7 @@ test('a caller that disconnects from a stream is logged as no failure', async ()
 
 test('a call that fails because another area or the database is unavailable is one warning without a stack; one that fails otherwise is counted', async () => {
   const lines: string[] = [];
-  const server = createRpcServer({
+  const { server, url: baseUrl } = await openPort({
     bindings: [
       bindService(ProductService, {
         async listProducts() {
@@ -150,12 +143,7 @@ test('a call that fails because another area or the database is unavailable is o
       } as never),
     ],
     interceptors: rpcInterceptors(pino({}, { write: (line: string) => lines.push(line) })),
-    tokens: [
-      { name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS },
-    ],
   });
-  await server.listen({ host: '127.0.0.1', port: 0 });
-  const baseUrl = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
   const products = createClient(
     ProductService,
     createGrpcTransport({ baseUrl, interceptors: [bearer('t')] }),
@@ -192,15 +180,10 @@ test('a closing port answers the call under way and one that arrives after it, t
     await answer.promise;
     return {};
   };
-  const server = createRpcServer({
+  const { server, port } = await openPort({
     bindings: [bindService(ProductService, { listProducts } as never)],
-    interceptors: [],
-    tokens: [
-      { name: 'test', tokenSha256: createHash('sha256').update('t').digest('hex'), grants: ALL_GRANTS },
-    ],
   });
-  await server.listen({ host: '127.0.0.1', port: 0 });
-  const socket = connect((server.server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect(port, '127.0.0.1');
   const received = socket.setEncoding('latin1').toArray();
   const call = [
     `POST /${ProductService.typeName}/ListProducts HTTP/1.1`,
@@ -233,17 +216,12 @@ test.each(['grpc', 'connect'])(
       if (sha256 === sha256Of('slow')) await identified.promise;
       return { name: 'test', grants: new Set(ALL_GRANTS) };
     };
-    const server = createRpcServer({
+    const { server, url } = await openPort({
       bindings: [bindService(ProductService, { listProducts: async () => ({}) } as never)],
-      interceptors: [],
-      tokens: [],
       storedCallers: { find },
       maxConcurrentCalls: 1,
     });
-    await server.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = server.server.address() as AddressInfo;
     const path = `/${ProductService.typeName}/ListProducts`;
-    const url = `http://127.0.0.1:${port}`;
     const call = () =>
       fetch(`${url}${path}`, {
         method: 'POST',
@@ -276,5 +254,3 @@ test.each(['grpc', 'connect'])(
     await server.close();
   },
 );
-
-const sha256Of = (token: string) => createHash('sha256').update(token).digest('hex');

@@ -21,6 +21,24 @@ export async function sqlOf<Row extends object>(harness: OfDatabase, sql: string
   return (await poolOf(harness).query<Row>(sql, values)).rows;
 }
 
+/** The tables with any of these texts in any column, as text or as bytes. */
+export async function tablesWith(harness: OfDatabase, texts: readonly string[]): Promise<string[]> {
+  const tables = await sqlOf<{ name: string }>(
+    harness,
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables
+      where schemaname not in ('pg_catalog', 'information_schema')`,
+  );
+  const patterns = texts.flatMap((text) => [`%${text}%`, `%${Buffer.from(text).toString('hex')}%`]);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const rows = await sqlOf(harness, `select from ${name} t where t::text like any ($1) limit 1`, [
+      patterns,
+    ]);
+    if (rows.length > 0) found.push(name);
+  }
+  return found;
+}
+
 /** The sessions of a harness's database that wait for a lock: the seconds since the transaction of each began. */
 export async function lockWaits(harness: OfDatabase): Promise<number[]> {
   const rows = await sqlOf<{ seconds: number }>(

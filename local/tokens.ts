@@ -97,6 +97,7 @@ const TOKENS: Program<Command, Values, Output> = {
 export const runTokens = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<CommandResult> =>
   runProgram(TOKENS, args, environment);
 
+/** A new token, and its SHA-256. */
 function newToken(): [string, Buffer] {
   const token = newServiceToken();
   return [token, createHash('sha256').update(token).digest()];

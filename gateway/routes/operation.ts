@@ -31,6 +31,7 @@ export interface OperationSchema extends FastifySchema {
   readonly successDescription: string;
   /** The success response, by status. */
   readonly response: Readonly<Record<number, TSchema>>;
+  /** Whether the success response has a Location header. */
   readonly location?: true;
   /** OpenAPI links from the success response to other operations. */
   readonly links?: Readonly<Record<string, object>>;

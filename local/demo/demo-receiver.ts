@@ -16,6 +16,7 @@ const RENEWAL_CHECK_MS = DAY_MS;
 export interface ReceivedDelivery {
   readonly receivedAt: string;
   readonly path: string;
+  /** The header `webhook-id`. */
   readonly webhookId: string | null;
   /** Whether the npm package standardwebhooks accepts the signature; null while the path has no secret. */
   readonly verified: boolean | null;

@@ -49,5 +49,6 @@ export function rotateApiKey(
   );
 }
 
+/** FAILED_PRECONDITION (API_KEY_STATE). */
 const wrongState = (state: CredentialState | 'ROTATED') =>
   failedPrecondition('API_KEY_STATE', `the key is ${state}`, { state });

@@ -10,6 +10,7 @@ import { publishEvent } from './product.event.ts';
 import { archived } from './product.ts';
 import { lockProduct, readProduct } from './product-store.ts';
 
+/** Archives an ACTIVE product. */
 export function archiveProduct(writes: Writes, request: ArchiveProductRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof ArchiveProductResponseSchema>(request, context, async (tx) => {

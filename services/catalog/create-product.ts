@@ -12,6 +12,7 @@ import { ProductEntity } from './product.entity.ts';
 import { publishEvent } from './product.event.ts';
 import { readProduct } from './product-store.ts';
 
+/** Creates a product in DRAFT. */
 export function createProduct(writes: Writes, request: CreateProductRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof CreateProductResponseSchema>(request, context, async (tx) => {

@@ -12,6 +12,7 @@ import { publishEvent } from './product.event.ts';
 import { requireAnotherPrice } from './product.ts';
 import { currentPrices, lockProduct, readProduct } from './product-store.ts';
 
+/** Retires a price and its offers. */
 export function retirePrice(writes: Writes, request: RetirePriceRequest, context: HandlerContext) {
   const occurredAt = occurredAtOf(request, context);
   return writes.run<typeof RetirePriceResponseSchema>(request, context, async (tx) => {

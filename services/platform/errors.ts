@@ -65,6 +65,7 @@ export const unauthenticated = errorOfKind('UNAUTHENTICATED');
 export const permissionDenied = errorOfKind('PERMISSION_DENIED');
 export const unavailable = errorOfKind('UNAVAILABLE');
 
+/** UNAVAILABLE (DATABASE_UNAVAILABLE). */
 export const databaseUnavailable = (): DomainError =>
   unavailable('DATABASE_UNAVAILABLE', 'the database cannot be reached or is busy; try again');
 

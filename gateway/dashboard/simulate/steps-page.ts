@@ -21,6 +21,7 @@ export interface StepsTexts {
 interface StepSubmission<Form extends TObject> {
   readonly view: View;
   readonly id: string;
+  /** The form's idempotency key. */
   readonly key: string;
   readonly form: Static<Form>;
 }

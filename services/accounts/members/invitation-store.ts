@@ -22,4 +22,5 @@ export async function findInvitation(
   return invitation;
 }
 
+/** NOT_FOUND (INVITATION_NOT_FOUND). */
 export const invitationNotFound = () => notFound('INVITATION_NOT_FOUND', 'the invitation does not exist');

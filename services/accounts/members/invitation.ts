@@ -10,5 +10,6 @@ export type InvitationState = 'OPEN' | 'ACCEPTED' | 'REVOKED' | 'EXPIRED';
 export const INVITATION_STATE = `case when accepted_at is not null then 'ACCEPTED'
   when revoked_at is not null then 'REVOKED' when expires_at <= :now then 'EXPIRED' else 'OPEN' end`;
 
+/** FAILED_PRECONDITION (INVITATION_STATE). */
 export const wrongInvitationState = (state: InvitationState) =>
   failedPrecondition('INVITATION_STATE', `the invitation is ${state}`, { state });

@@ -38,6 +38,7 @@ export const recheckCommand = (deliveryId: string): SignalWorkflow => ({
   arguments: [],
 });
 
+/** Cancels the delivery's retries. */
 export const cancelCommand = (deliveryId: string): CancelWorkflow => ({
   kind: 'CANCEL',
   workflowId: workflowId(deliveryId),

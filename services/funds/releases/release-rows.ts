@@ -57,6 +57,7 @@ export function withChanged(rows: Iterable<ReleaseRow>, changed: Iterable<Releas
   return [...new Map([...rows, ...changed].map((row) => [rowKey(row), row])).values()];
 }
 
+/** original = gross - fees. */
 export function rowOriginalMinor(row: ReleaseRow): bigint {
   return row.grossMinor - row.feesMinor;
 }

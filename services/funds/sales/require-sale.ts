@@ -7,4 +7,5 @@ export async function requireSale(tx: TenantTransaction, saleId: string): Promis
   if ((await tx.findOne(SaleEntity, { id: saleId })) === null) throw saleNotFound();
 }
 
+/** NOT_FOUND (SALE_NOT_FOUND). */
 export const saleNotFound = () => notFound('SALE_NOT_FOUND', 'the sale does not exist');

@@ -17,6 +17,7 @@ export function isRetryable(error: unknown): boolean {
   return RETRYABLE.has(sqlStateOf(error));
 }
 
+/** Whether a statement failed because of lock_timeout. */
 export const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === '55P03';
 
 /** Whether a statement computed a number that its type cannot hold. */

@@ -12,6 +12,7 @@ const WATCH_INTERVAL_MS = 1_000;
 export const DATABASE = 'database';
 
 export interface HealthOptions {
+  /** Whether the database answers. */
   readonly databaseAnswers: () => Promise<boolean>;
   /** Whether calls should go to other processes, although this one still answers them. */
   readonly isDraining: () => boolean;

@@ -103,6 +103,7 @@ export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisput
 
 /** The disputes that match with one outcome. */
 export interface DisputeTotalRow {
+  /** Null for open disputes. */
   outcome: DisputeOutcome | null;
   count: number;
   /** The sum of disputes with an amount in centavos, as text: it may exceed 64 bits. */

@@ -128,6 +128,7 @@ export function requireAwaitingResponse(dispute: Dispute, at: Date): void {
   });
 }
 
+/** DISPUTE_CLOSED. */
 export function requireOpen({ closedAt }: Pick<Dispute, 'closedAt'>): void {
   if (closedAt === null) return;
   throw failedPrecondition('DISPUTE_CLOSED', 'the dispute is already closed', { state: 'CLOSED' });

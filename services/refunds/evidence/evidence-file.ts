@@ -71,6 +71,7 @@ function displayName(declared: string): string {
   return [...stem].slice(0, MAX_NAME_LENGTH).join('').trim() || 'evidence';
 }
 
+/** EVIDENCE_TOO_LARGE. */
 export const evidenceTooLarge = () =>
   invalidArgument('EVIDENCE_TOO_LARGE', `the file must have at most ${MAX_EVIDENCE_BYTES} bytes`, {
     maxBytes: String(MAX_EVIDENCE_BYTES),

@@ -23,6 +23,7 @@ const OWNERS: Readonly<Record<Action, Owner>> = {
 
 /** An open case as its queue reads it. */
 export type QueuedCaseReadRow = RefundCaseReadRow & {
+  /** Whether a dispute of its payment is open. */
   is_disputed: boolean;
   /** When the last closed dispute of its payment ended. */
   undisputed_at: Timestamp | null;

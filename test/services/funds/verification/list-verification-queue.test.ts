@@ -79,6 +79,8 @@ describe('an account', () => {
     const nextAction = Action.VERIFY_AGAIN;
     const failed = { account: tenant, nextAction, cause: Cause.ERROR, differences: 0, invariants: [] };
     expect(await verified()).toMatchObject(failed);
+    await setAmount('installments', 'sale', 2);
+    expect(await verified()).toMatchObject({ nextAction: Action.CORRECT_ACCOUNT, cause: Cause.UNSPECIFIED });
     await setAmount('installments', 'sale', 1);
     expect(await verified()).toBeUndefined();
   });

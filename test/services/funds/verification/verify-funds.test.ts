@@ -129,9 +129,12 @@ describe('VerifyFunds', () => {
       fundsCaller(harness.transports.inProcess, newTenant(index % 2 ? Environment.LIVE : Environment.TEST)),
     );
     for (const other of others) await other.sell({ on: SOLD, gross: 100n });
+    const ended = await lastEnd();
     const first = await funds.client.verifyFunds({});
     expect(first.verifiedAccounts).toBe(20);
     expect(first.next).toBeDefined();
+    await funds.client.verifyFunds(funds.tenant);
+    expect(await lastEnd()).toBe(ended);
     const started = Date.now() / 1000;
     const rest = await funds.client.verifyFunds({ after: first.next! });
     expect(rest).toMatchObject({ differences: [], verifiedAccounts: 6 });

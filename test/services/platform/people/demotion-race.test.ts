@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { DescService } from '@bufbuild/protobuf';
 import { type CallOptions, createClient } from '@connectrpc/connect';
 import { afterAll, expect, test, vi } from 'vitest';
@@ -192,6 +193,24 @@ test('a demotion between two transactions of a write refuses the second', async 
   await ended;
   expect(await written).toBe('ROLE_MISSING');
   expect(await merchant.isWritten()).toBe(false);
+});
+
+test('a sale of a person shares no transaction with sales of other callers, which checks nobody', async () => {
+  const merchant = await newMerchant('RecordSale');
+  const sell = () => fundsCaller(harness.transports.inProcess, merchant.tenant).sell({ gross: 100n });
+  await holdTable('platform.audit_entry');
+  const sold = [sell()];
+  await untilWaiting(1);
+  sold.push(sell());
+  const written = merchant.write();
+  // Nothing shows that it has joined the sale that waits for the first one.
+  await delay(300);
+  const ended = ENDINGS['a demotion'][1](merchant);
+  await untilWaiting(2);
+  await lockHolder.query('commit');
+  await ended;
+  expect(await written).toBe('ROLE_MISSING');
+  await Promise.all(sold);
 });
 
 test('administrators who demote each other at once take turns before they lock their memberships', async () => {

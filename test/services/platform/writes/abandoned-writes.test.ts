@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
+import { SaleMethod } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { startHarness } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
@@ -38,4 +39,25 @@ describe.each(['inProcess', 'grpc', 'connect'] as const)('a write over %s', (way
       expect(await client.applyDeduction(deduction)).toMatchObject({ deductedAmountMinor: 100n });
     },
   );
+});
+
+it('sales that are recorded together are rolled back if the caller of one of them stops waiting', async () => {
+  const { client, write, sell } = fundsCaller(harness.transports.inProcess);
+  await using lock = await openSession(harness.databaseUrl);
+  // Sales are stored before their entries of the audit trail.
+  await lock.query('begin; lock table platform.audit_entry in share mode');
+  const sale = {
+    ...write(),
+    saleId: randomUUID(),
+    method: SaleMethod.CARD,
+    grossAmountMinor: 100n,
+    installments: 1,
+  };
+  const late = client.recordSale(sale, { signal: AbortSignal.timeout(WAIT_MS) });
+  const other = sell({ gross: 1n });
+  await expect(late).rejects.toMatchObject({ code: Code.Canceled });
+  await lock.query('commit');
+  await other;
+  expect(await sqlOf(harness, 'select from funds.sale where id = $1', [sale.saleId])).toEqual([]);
+  expect(await client.recordSale(sale)).toMatchObject({ saleId: sale.saleId });
 });

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
+  type Dispute,
   disputedAmount,
   disputedSale,
   disputeNotFound,
   recordResponse,
   recordSubmission,
 } from '../../../../services/refunds/disputes/dispute.ts';
-import { endDispute, undisputedMinor } from '../../../../services/refunds/disputes/dispute-outcome.ts';
+import {
+  endDispute,
+  recordReversal,
+  undisputedMinor,
+} from '../../../../services/refunds/disputes/dispute-outcome.ts';
 import { awaitsFundingOnly } from '../../../../services/refunds/execution/refund-execution.ts';
 import {
   type PaymentFacts,
@@ -112,6 +117,23 @@ describe('a dispute', () => {
     expect(own).toMatchObject({ saleId: 'own', closedAt: dispute.openedAt, outcome: 'WON' });
     expect(() => endDispute({ ...dispute, ...ended }, end('WON'), paid, at('07T00:00:00'))).toThrow(
       expect.objectContaining({ reason: 'DISPUTE_CLOSED', metadata: { state: 'CLOSED' } }),
+    );
+  });
+
+  it('can be reversed once, if it was lost, and not before it was', () => {
+    const lost: Dispute = { ...dispute, ...endDispute(dispute, end('LOST'), paid, at('06T00:00:00')) };
+    const reversed = { outcome: 'REVERSED', reversedAt: at('07T00:00:00') } as const;
+    expect(recordReversal(lost, at('07T00:00:00'))).toEqual(reversed);
+    expect(recordReversal(lost, at('05T00:00:00')).reversedAt).toEqual(lost.closedAt);
+    const refusal = (reason: string, metadata: object) => expect.objectContaining({ reason, metadata });
+    expect(() => recordReversal({ ...lost, ...reversed }, at('08T00:00:00'))).toThrow(
+      refusal('DISPUTE_REVERSED', { reversedAt: reversed.reversedAt.toISOString() }),
+    );
+    expect(() => recordReversal({ ...lost, outcome: 'WON' }, at('08T00:00:00'))).toThrow(
+      refusal('DISPUTE_NOT_LOST', { state: 'WON' }),
+    );
+    expect(() => recordReversal(dispute, at('08T00:00:00'))).toThrow(
+      refusal('DISPUTE_NOT_LOST', { state: 'OPEN' }),
     );
   });
 

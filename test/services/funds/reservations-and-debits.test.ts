@@ -62,6 +62,10 @@ describe('the installments of an advance', () => {
       },
     );
     await expectRefusal(funds.settle(randomUUID()), Code.NotFound, 'RESERVATION_NOT_FOUND');
+    const early = randomUUID();
+    await funds.free(early);
+    const late = funds.reserve(installments.slice(2), early);
+    await expectRefusal(late, Code.FailedPrecondition, 'RESERVATION_FREED', { state: 'FREED' });
   });
 
   it('collects open debts from a freed installment that is not blocked', async () => {

@@ -10,6 +10,7 @@ import {
 import {
   endDispute,
   recordReversal,
+  returnedByDisputes,
   undisputedMinor,
 } from '../../../../services/refunds/disputes/dispute-outcome.ts';
 import { awaitsFundingOnly } from '../../../../services/refunds/execution/refund-execution.ts';
@@ -120,6 +121,16 @@ describe('a dispute', () => {
     );
   });
 
+  it('that was lost without the sale of its payment returned what it took: at most everything, if that is unknown', () => {
+    const returned = (saleId: string | null, amountMinor: bigint | null, lostMinor: bigint | null) =>
+      returnedByDisputes(paid, [{ saleId, amountMinor, lostMinor }]);
+    expect(returned(null, 900n, 700n)).toBe(700n);
+    expect(returned('other', 900n, null)).toBe(900n);
+    expect(returned(null, null, null)).toBe(paid.paidAmountMinor);
+    expect(returned(paid.saleId, 900n, null)).toBe(0n);
+    expect(returnedByDisputes(unknown, [{ saleId: null, amountMinor: null, lostMinor: null }])).toBe(0n);
+  });
+
   it('can be reversed once, if it was lost, and not before it was', () => {
     const lost: Dispute = { ...dispute, ...endDispute(dispute, end('LOST'), paid, at('06T00:00:00')) };
     const reversed = { outcome: 'REVERSED', reversedAt: at('07T00:00:00') } as const;
@@ -151,6 +162,7 @@ describe('a dispute', () => {
     expect(left(lost(1, 30n), lost(2, 20n))).toEqual([50n, 50n]);
     expect(left(lost(1, null))).toEqual([0n, 0n]);
     expect(left(lost(1, null, 60n))).toEqual([40n, 40n]);
+    expect(left(lost(1, 30n, 10n))).toEqual([70n, 70n]);
     expect(left(lost(1, null, 0n), lost(2, 110n))).toEqual([0n, 0n]);
     expect(left(lost(1, null, 60n), lost(1, 30n))).toEqual([10n, 10n]);
     expect(left(lost(1, null, 60n), { ...lost(2, 1n), outcome: null, closedAt: null })).toEqual([0n, 0n]);

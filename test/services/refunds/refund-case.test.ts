@@ -3,8 +3,11 @@ import { HOUR_MS } from '../../../services/platform/durations.ts';
 import { DomainError } from '../../../services/platform/errors.ts';
 import {
   addBlockerToCase,
+  awaitsExecution,
+  beginExecution,
   blockDisputed,
   clearBlockerOfCase,
+  isPaidUndebited,
   recordDebit,
   recordOutcome,
   requireDisputable,
@@ -258,6 +261,24 @@ describe('execution', () => {
         metadata: { state: 'APPROVED_FOR_EXECUTION' },
       });
     }
+  });
+
+  test('begins by its number: once, and only the next one of a case that awaits it', () => {
+    const approved = opened({ initiator: 'MERCHANT' });
+    expect([opened(), approved, executing()].map(awaitsExecution)).toEqual([false, true, false]);
+    const blocked = afterRule(approved, addBlockerToCase, 'KYC_NOT_APPROVED', noon).refundCase;
+    expect(awaitsExecution(blocked)).toBe(false);
+    expect(beginExecution(approved, 1, later)).toEqual(startExecution(approved, later));
+    expect(beginExecution(executing(), 1, later)).toEqual({ changes: {}, events: [] });
+    expect(refusal(() => beginExecution(approved, 2, later))?.reason).toBe('REFUND_EXECUTION_NOT_CURRENT');
+  });
+
+  test('is paid without a debit if the provider reports a success in any other status than those of a debit', () => {
+    const isUndebited = (status: RefundStatus, outcome: 'SUCCEEDED' | 'FAILED') =>
+      isPaidUndebited({ ...executing(), status }, outcome);
+    const statuses = ['APPROVED_FOR_EXECUTION', 'PROCESSING', 'SUCCEEDED', 'FAILED'] as const;
+    expect(statuses.map((status) => isUndebited(status, 'SUCCEEDED'))).toEqual([true, false, false, true]);
+    expect(isUndebited('FAILED', 'FAILED')).toBe(false);
   });
 
   test('an insufficient balance requires funding; a later start tries again', () => {

@@ -4,6 +4,8 @@ import {
   disputedAmount,
   disputedSale,
   disputeNotFound,
+  dueDateOf,
+  dueNoticeAt,
   recordResponse,
   recordSubmission,
 } from '../../../../services/refunds/disputes/dispute.ts';
@@ -129,6 +131,20 @@ describe('a dispute', () => {
     expect(returned(null, null, null)).toBe(paid.paidAmountMinor);
     expect(returned(paid.saleId, 900n, null)).toBe(0n);
     expect(returnedByDisputes(unknown, [{ saleId: null, amountMinor: null, lostMinor: null }])).toBe(0n);
+  });
+
+  it('is due after it opens, and its merchant is notified before: at once without a date, unless it is imported', () => {
+    const { openedAt, dueAt } = dispute;
+    expect([dueDateOf(dueAt, openedAt), dueDateOf(undefined, openedAt)]).toEqual([dueAt, null]);
+    expect(() => dueDateOf(openedAt, openedAt)).toThrow(
+      expect.objectContaining({ reason: 'DUE_DATE_BEFORE_OPENING', metadata: { field: 'due_at' } }),
+    );
+    const noticeAt = (due: Date | null, recordedAt = openedAt) =>
+      dueNoticeAt(openedAt, due, 24 * 3_600_000, recordedAt);
+    expect(noticeAt(dueAt)).toEqual(at('07T00:00:00'));
+    expect(noticeAt(at('06T00:00:00'))).toEqual(at('05T12:00:00'));
+    expect(noticeAt(null, at('06T00:00:00'))).toEqual(openedAt);
+    expect(noticeAt(null, at('06T00:00:01'))).toBeNull();
   });
 
   it('can be reversed once, if it was lost, and not before it was', () => {

@@ -6,7 +6,7 @@ import { LANE_COUNT, type LaneLeases } from './lane-leases.ts';
 import type { OpenAttempts } from './open-attempts.ts';
 import { RoundRobin } from './round-robin.ts';
 import { type LaneSubscription, maySend } from './subscription-cache.ts';
-import { readyLimit, SubscriptionQueue } from './subscription-queue.ts';
+import { attemptsOf, readyLimit, SubscriptionQueue } from './subscription-queue.ts';
 import { laneKey, type TableRead, type TableReads } from './table-reads.ts';
 
 export interface LaneDispatcherDeps {
@@ -78,12 +78,12 @@ export class LaneDispatcher {
    * Adds deliveries that were read, as far as memory allows, and starts the attempts that may start. The others stay in
    * the table and are read later.
    */
-  add(deliveries: readonly QueuedDelivery[], isCurrent: (id: string) => boolean): void {
+  add(deliveries: readonly QueuedDelivery[], isCurrent: TableRead['isCurrent']): void {
     for (const delivery of deliveries) {
-      if (!isCurrent(delivery.id) || !isCurrent(delivery.subscription_id)) continue;
+      if (!isCurrent(delivery.id, attemptsOf(delivery)) || !isCurrent(delivery.subscription_id)) continue;
       if (!isCurrent(laneKey(delivery.lane))) continue;
       const queue = this.queueOf(delivery.subscription_id);
-      if (!queue.reserve(delivery.id)) continue;
+      if (!queue.reserve(delivery)) continue;
       const waitMs = firstWaitMs(delivery, this.#deps.firstWaits[delivery.environment]);
       if (waitMs <= 0) this.#enqueue(queue, delivery);
       else this.#enqueueLater(queue, delivery, waitMs);

@@ -189,7 +189,8 @@ export class OpenAttempts {
     queue.limiter.ended(delivery.id, isSuccess(result), subscription);
     const onRecorded = (isRecorded: boolean) => {
       this.#close(attempt);
-      this.#deps.reads.outdate(delivery.id);
+      // The next attempt may have been requested since.
+      this.#deps.reads.outdate(delivery.id, isRecorded ? delivery.attempt_count + 1 : undefined);
       queue.forget(delivery.id);
       if (!isRecorded && this.#isTakenAgain(attempt.owner)) queue.leftInTable();
       onFreed();

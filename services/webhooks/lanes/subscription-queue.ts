@@ -11,6 +11,10 @@ const MAX_PAGE = 100;
 export const readyLimit = (subscriptions: number) =>
   Math.max(Math.min(Math.floor(MAX_READY_OF_ALL / subscriptions), MAX_READY), MIN_READY);
 
+/** How many attempts of a delivery were recorded when its next one was requested; 0 without a request. */
+export const attemptsOf = ({ status, attempt_count }: QueuedDelivery) =>
+  status === 'RETRYING' ? attempt_count : 0;
+
 /**
  * The deliveries of one subscription in this process.
  *
@@ -30,7 +34,8 @@ export class SubscriptionQueue {
   readonly #delayed = new Set<string>();
   readonly #ready: QueuedDelivery[] = [];
   readonly #resent: QueuedDelivery[] = [];
-  readonly #known = new Set<string>();
+  /** The known deliveries, with the number of attempts before the next or current one. */
+  readonly #known = new Map<string, number>();
   #hasMore = false;
   #isReading = false;
   /** The last delivery of the previous page; undefined if the next page begins at the start. */
@@ -97,15 +102,18 @@ export class SubscriptionQueue {
 
   /**
    * Registers a delivery that is about to be queued.
-   * @returns false if it was known already, or stays in the table because memory is full.
+   * @returns false if it is known, or stays in the table because memory is full.
    */
-  reserve(id: string): boolean {
-    if (this.#known.has(id)) return false;
-    if (this.isFull) {
+  reserve(delivery: QueuedDelivery): boolean {
+    const known = this.#known.get(delivery.id);
+    // The result of its attempt is recorded, and the next one requested, although the answer has not arrived yet.
+    const isRequestedAgain = known !== undefined && attemptsOf(delivery) > known;
+    if (known !== undefined && !isRequestedAgain) return false;
+    if (isRequestedAgain || this.isFull) {
       this.leftInTable();
       return false;
     }
-    this.#known.add(id);
+    this.#known.set(delivery.id, delivery.attempt_count);
     this.#hasAdded = true;
     return true;
   }
@@ -130,8 +138,8 @@ export class SubscriptionQueue {
     return this.#ready.shift() ?? this.#resent.shift();
   }
 
-  started({ id }: QueuedDelivery, limits: Limits, nowMs: number): void {
-    this.#known.add(id);
+  started({ id, attempt_count }: QueuedDelivery, limits: Limits, nowMs: number): void {
+    this.#known.set(id, attempt_count);
     this.limiter.started(id, limits, nowMs);
   }
 

@@ -37,7 +37,7 @@ describe('the deliveries of a subscription in the table', () => {
   });
 
   it('are left to the new owner of the lane', () => {
-    expect(queue.reserve('delivery')).toBe(true);
+    expect(queue.reserve({ id: 'delivery', attempt_count: 0 } as QueuedDelivery)).toBe(true);
     queue.delay('delivery');
     queue.clear();
     expect(queue.isIdle).toBe(true);

@@ -17,7 +17,7 @@ const ISOLATED = [
 const SLOW = [
   'test/architecture/rpc-transports.test.ts',
   'test/docs/internal-api.test.ts',
-  'test/journeys/{books.property,demo-connector,newcomer,work-queues}.test.ts',
+  'test/journeys/{books.property,demo-connector,newcomer,outages,work-queues}.test.ts',
   'test/journeys/{database-failures,mutual-tls,point-in-time-recovery}.test.ts',
   'test/journeys/{traces-and-logs,wrong-clocks}.test.ts',
   'test/workflows/{bounded-histories,encoded-payloads,lost-state,secured-temporal}.test.ts',
@@ -66,7 +66,7 @@ const LONG = ['test/journeys/isolation-burdens.test.ts'];
 const LONGEST = [
   ...['journeys/saga-faults', 'journeys/chaos-month', 'reconciliation/reconciliation', 'journeys/upgrade'],
   ...['journeys/newcomer', 'docs/internal-api', 'gateway/dashboard/tables-browser'],
-  ...['journeys/point-in-time-recovery', 'journeys/database-failures'],
+  ...['journeys/point-in-time-recovery', 'journeys/database-failures', 'journeys/outages'],
   ...['services/funds/funds-database.property', 'journeys/books.property', 'local/demo/demo-data'],
   ...['journeys/demo-connector', 'workflows/webhooks/changed-code', 'journeys/mutual-tls'],
   ...[

@@ -18,10 +18,18 @@ interface Published {
   readonly atMs: number;
 }
 
+/** An event that arrived at an endpoint more than once; times in milliseconds since 1970. */
+interface Repeated {
+  readonly firstAt: number;
+  readonly secondAt: number;
+}
+
 /** Services in this process, which send nothing, and two processes that send a merchant's webhooks. */
 export class LaneOwners implements AsyncDisposable {
   first!: Program;
-  #second!: Program;
+  second!: Program;
+  /** Called by the endpoints when an event arrives, instead of responding. */
+  onEvent: (() => void) | undefined;
   readonly #harness: TestHarness;
   readonly #settings: Record<string, string>;
   readonly #webhooks: WebhooksFixture;
@@ -39,15 +47,24 @@ export class LaneOwners implements AsyncDisposable {
   static async start(): Promise<LaneOwners> {
     const settings = { ...loopbackSettings(), ...newKeyRings(), LOG_LEVEL: 'error' };
     const owners = new LaneOwners(await startHarness(settings), settings);
-    owners.first = owners.#startOwner();
-    owners.#second = owners.#startOwner();
-    await vi.waitFor(async () => expect(await owners.#lanesByOwner()).toEqual([32, 32]), SOON);
+    owners.startFirst();
+    owners.second = owners.#startOwner();
+    await owners.areSharing();
     await owners.#subscribe();
     return owners;
   }
 
+  startFirst(): void {
+    this.first = this.#startOwner();
+  }
+
+  /** Waits until each process owns half of the lanes. */
+  areSharing(): Promise<void> {
+    return vi.waitFor(async () => expect(await this.lanesByOwner()).toEqual([32, 32]), SOON);
+  }
+
   /** The number of lanes of each process with a valid lease. */
-  async #lanesByOwner(): Promise<number[]> {
+  async lanesByOwner(): Promise<number[]> {
     const rows = await this.#webhooks.sql<{ lanes: number }>(
       `select count(l.id)::int as lanes from webhooks.lane_owner o join webhooks.lane l on l.owner_id = o.id
         where o.leased_until > now() group by o.id`,
@@ -112,26 +129,26 @@ export class LaneOwners implements AsyncDisposable {
    * Waits until events are delivered.
    * @param since only events published later count as slow: an attempt that a process had recorded as in flight when it was
    * killed is repeated once its timeout has passed.
-   * @returns the time of the slowest delivery, and when those that arrived more than once arrived first.
+   * @returns the time of the slowest delivery, and the events that arrived more than once.
    */
   async delivered(
     published: readonly Published[],
-    since: number,
-  ): Promise<{ slowestMs: number; repeatedAt: number[] }> {
+    since = 0,
+  ): Promise<{ slowestMs: number; repeated: Repeated[] }> {
     await this.#haveArrived(published);
     let slowestMs = 0;
-    const repeatedAt: number[] = [];
+    const repeated: Repeated[] = [];
     for (const event of published) {
       for (const [firstAt, secondAt] of this.#timesOf(event)) {
         if (event.atMs >= since) slowestMs = Math.max(slowestMs, firstAt! - event.atMs);
-        if (secondAt !== undefined) repeatedAt.push(firstAt!);
+        if (secondAt !== undefined) repeated.push({ firstAt: firstAt!, secondAt });
       }
     }
-    return { slowestMs, repeatedAt };
+    return { slowestMs, repeated };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.first?.kill(), this.#second?.kill()]);
+    await Promise.all([this.first?.kill(), this.second?.kill()]);
     await this.#harness.close();
     await this.#receiver?.[Symbol.asyncDispose]();
   }
@@ -154,7 +171,7 @@ export class LaneOwners implements AsyncDisposable {
       if (type === 'webhook.ping.v1') return response.writeHead(204).end();
       const key = `${request.url} ${id}`;
       this.#arrivals.set(key, [...(this.#arrivals.get(key) ?? []), Date.now()]);
-      return response.writeHead(204).end();
+      return this.onEvent ? this.onEvent() : response.writeHead(204).end();
     });
     this.#receiver = receiver;
     for (let n = 0; n < SUBSCRIPTIONS; n += 1)

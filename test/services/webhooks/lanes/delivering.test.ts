@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { timestampDate } from '@bufbuild/protobuf/wkt';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import {
   type Attempt,
@@ -10,6 +11,7 @@ import {
   SubscriptionErrorCause,
   WebhookSubscriptionState,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import { AttemptRecorder } from '../../../../services/webhooks/attempts/attempt-recorder.ts';
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { PAYMENT } from '../webhooks-fixture.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
@@ -137,6 +139,25 @@ describe('a delivery', () => {
     expect(refused.attemptNumber).toBeUndefined();
     expect(refused.state).toMatchObject({ lastAttemptNumber: 2, httpStatus: 503 });
     expect(Number(refused.state!.delayMs)).toBeGreaterThan(7_100_000);
+  });
+
+  it('is made again if that is requested before the process knows that its result is recorded', async () => {
+    tenant = newTenant(Environment.TEST);
+    const { endpoint } = await webhooks.subscribed(tenant);
+    endpoint.answer(500);
+    const { record } = AttemptRecorder.prototype;
+    const late = vi.spyOn(AttemptRecorder.prototype, 'record').mockImplementation(async function (
+      this: AttemptRecorder,
+      reports,
+    ) {
+      const recording = await record.call(this, reports);
+      await delay(1_000);
+      return recording;
+    });
+    onTestFinished(() => late.mockRestore());
+    await webhooks.publish(tenant);
+    const { delivery } = await waitForLastDelivery(RETRYING);
+    expect((await webhooks.attemptAgain(tenant, delivery.id)).delivery!.attemptCount).toBe(2);
   });
 
   it('that is exhausted puts its subscription in ERROR; the next 2xx makes it ACTIVE', async () => {

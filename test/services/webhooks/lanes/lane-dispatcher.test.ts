@@ -65,6 +65,28 @@ it('sends no more held deliveries than the limit allows beside those that were s
   expect(sent).toEqual(['new 1', 'new 2', 'held 1']);
 });
 
+it('reads a retry again that was requested before the result of the last attempt was known to be recorded', () => {
+  const requested = { ...delivery('retry'), environment: 'test' as const, status: 'RETRYING' as const };
+  dispatcher.add([{ ...requested, attempt_count: 0 }], () => true);
+  const queue = dispatcher.queueOf('shop');
+  dispatcher.add([{ ...requested, attempt_count: 0 }], () => true);
+  expect(queue.hasMore).toBe(false);
+  dispatcher.add([requested], () => true);
+  expect(queue.hasMore).toBe(true);
+  expect(sent).toEqual(['retry']);
+});
+
+it('starts a retry that was read before it was known that the result of the last attempt is recorded', () => {
+  const reads = new TableReads();
+  using read = reads.begin();
+  const requested = { ...delivery('retry'), environment: 'test' as const, status: 'RETRYING' as const };
+  reads.outdate('retry', 1);
+  dispatcher.add([{ ...requested, attempt_count: 0 }], read.isCurrent);
+  expect(sent).toEqual([]);
+  dispatcher.add([requested], read.isCurrent);
+  expect(sent).toEqual(['retry']);
+});
+
 it('has a limited number of deliveries in memory, however many subscriptions they are of', () => {
   leases.isConfirmed = false;
   const handover = dispatcher.takeCommitted();

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { QueuedDelivery } from '../../../../services/webhooks/lanes/delivery-reader.ts';
 import { SubscriptionQueue } from '../../../../services/webhooks/lanes/subscription-queue.ts';
 
 const last = { id: 'delivery', resent: false };

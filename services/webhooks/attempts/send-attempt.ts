@@ -71,7 +71,11 @@ export async function sendAttempt(
   };
   const deadline = setTimeout(() => exchange.stop(TIMED_OUT), totalTimeoutMs);
   try {
-    dispatch(exchange, guard, attempt, signature);
+    const check = guard.checkUrl(attempt.url);
+    if (!check.ok) throw new EgressError('EGRESS_DENIED', `the url ${check.detail}`);
+    const headers = webhookHeaders(attempt, signature);
+    const request = { method: 'POST', path: check.url.path, headers, body: attempt.body };
+    guard.dispatcherFor(attempt.subscriptionId, check.url).dispatch(request, exchange);
     const response = await exchange.response;
     const { httpStatus, responseExcerpt } = response;
     const detail = isRedirect(httpStatus) ? redirectLocation(response.location, attempt.url) : undefined;
@@ -86,15 +90,6 @@ export async function sendAttempt(
   } finally {
     clearTimeout(deadline);
   }
-}
-
-function dispatch(exchange: Exchange, guard: EgressGuard, attempt: Attempt, signature: string): void {
-  const check = guard.checkUrl(attempt.url);
-  if (!check.ok) throw new EgressError('EGRESS_DENIED', `the url ${check.detail}`);
-  const { body } = attempt;
-  const headers = webhookHeaders(attempt, signature);
-  const request = { method: 'POST', path: check.url.path, headers, body };
-  guard.dispatcherFor(attempt.subscriptionId, check.url).dispatch(request, exchange);
 }
 
 const MAX_LOCATION_LENGTH = 300;

@@ -36,13 +36,6 @@ export interface LaneReadingDeps {
   readonly logger: Logger;
 }
 
-export interface NewlyRead {
-  /** Whether everything that had changed was read. */
-  readonly isComplete: boolean;
-  /** Whether to read again at once: there is more, or deliveries were unblocked, which is a change. */
-  readonly isDueAgain: boolean;
-}
-
 /**
  * Reads deliveries for the dispatcher in one session: those waiting in the lanes, then every change. It owns the session,
  * its reader and its cache of subscriptions. A failure of `refresh` or `readNew` ends it; its successor starts over.
@@ -102,8 +95,10 @@ export class LaneReading {
   /**
    * Reads the deliveries waiting in lanes that were added, and a page of those that have changed since the last call.
    * It may be due again at once for a long time, which must not delay other periodic work.
+   * @returns whether everything that had changed was read, and whether to read again at once: there is more, or
+   *   deliveries were unblocked, which is a change.
    */
-  async readNew(): Promise<NewlyRead> {
+  async readNew() {
     if (this.#unopened.size > 0) await this.#openLanes();
     return this.#readChangedPage();
   }
@@ -162,7 +157,7 @@ export class LaneReading {
     for (const id of ids) void this.readMore(id);
   }
 
-  async #readChangedPage(): Promise<NewlyRead> {
+  async #readChangedPage() {
     const { leases, dispatcher, reads, unblocker } = this.#deps;
     using read = reads.begin();
     const { full } = dispatcher;

@@ -4237,7 +4237,7 @@ export declare const RefundCaseService: GenService<{
   },
   /**
    * Clears such a blocker. Has no effect when it is not there. A FUNDING_REQUIRED case that now only awaits the balance
-   * is executed again (workflow refund-funding-<id>).
+   * is executed again (workflow refund-funding-<id>). FAILED_PRECONDITION (REFUND_EXECUTION_STARTED).
    *
    * @generated from rpc payments.refunds.v1.RefundCaseService.ClearBlocker
    */

@@ -36,6 +36,8 @@ export class SubscriptionQueue {
   readonly #resent: QueuedDelivery[] = [];
   /** The known deliveries, with the number of attempts before the next or current one. */
   readonly #known = new Map<string, number>();
+  /** Known deliveries whose result is recorded, and the next attempt requested, although the answer has not arrived yet. */
+  readonly #requestedAgain = new Set<string>();
   #hasMore = false;
   #isReading = false;
   /** The last delivery of the previous page; undefined if the next page begins at the start. */
@@ -106,10 +108,11 @@ export class SubscriptionQueue {
    */
   reserve(delivery: QueuedDelivery): boolean {
     const known = this.#known.get(delivery.id);
-    // The result of its attempt is recorded, and the next one requested, although the answer has not arrived yet.
-    const isRequestedAgain = known !== undefined && attemptsOf(delivery) > known;
-    if (known !== undefined && !isRequestedAgain) return false;
-    if (isRequestedAgain || this.isFull) {
+    if (known !== undefined) {
+      if (attemptsOf(delivery) > known) this.#requestedAgain.add(delivery.id);
+      return false;
+    }
+    if (this.isFull) {
       this.leftInTable();
       return false;
     }
@@ -146,6 +149,8 @@ export class SubscriptionQueue {
   /** Call this when the result has been recorded or never will be. */
   forget(id: string): void {
     this.#known.delete(id);
+    // Not earlier: while it is known, reading would find it again and again.
+    if (this.#requestedAgain.delete(id)) this.leftInTable();
   }
 
   /** Removes the deliveries whose attempt has not begun, to read them again. */

@@ -5,7 +5,7 @@ import type { GatewayApp } from '../gateway-app.ts';
 type ProxyConfig = Pick<Config, 'TRUSTED_PROXIES'>;
 
 /** An address with the port of its connection, as some proxies append it; IPv6 in brackets. */
-const WITH_PORT = /\[([^\],]*)\](?::\d+)?|\b(\d+(?:\.\d+){3}):\d+/g;
+const WITH_PORT = /\[([^[\],]*)\](?::\d+)?|\b(\d+(?:\.\d+){3}):\d+/g;
 
 /** Fastify's option of the same name. */
 export const trustProxy = ({ TRUSTED_PROXIES }: ProxyConfig): string[] | false =>

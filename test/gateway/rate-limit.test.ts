@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { GatewayApp } from '../../gateway/gateway-app.ts';
+import { ignoreForwardedPorts } from '../../gateway/plugins/trusted-proxies.ts';
 import { rateLimitAddress } from '../../gateway/rate-limits/client-address.ts';
 import { RateLimit } from '../../gateway/rate-limits/rate-limit.ts';
 import { RateLimitStore } from '../../gateway/rate-limits/rate-limit-store.ts';
@@ -159,6 +162,15 @@ describe('requests without a valid key', () => {
     expectProblem(await call(gateways.ports.live, PATH, from('203.0.113.16')), 'RATE_LIMITED');
     expectProblem(await call(gateways.ports.live, PATH, from('203.0.113.17:4000')), 'API_KEY_MISSING');
     expectProblem(await call(gateways.ports.live, PATH, from('[2001:db8::1]:4000')), 'API_KEY_MISSING');
+  });
+
+  it('cost time in proportion to their X-Forwarded-For, whatever it contains', () => {
+    const server = new EventEmitter();
+    ignoreForwardedPorts({ server } as unknown as GatewayApp, { TRUSTED_PROXIES: ['127.0.0.1'] });
+    const startedAt = performance.now();
+    for (const text of ['[', '1.', '1.1.1.1', '[1', ':'])
+      server.emit('request', { headers: { 'x-forwarded-for': `${text.repeat(200_000)}:` } });
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   it.concurrent('do not count against the quota of a cached key from the same address', async () => {

@@ -189,8 +189,9 @@ export class OpenAttempts {
     queue.limiter.ended(delivery.id, isSuccess(result), subscription);
     const onRecorded = (isRecorded: boolean) => {
       this.#close(attempt);
-      // The next attempt may have been requested since.
-      this.#deps.reads.outdate(delivery.id, isRecorded ? delivery.attempt_count + 1 : undefined);
+      // After a failure, the next attempt may have been requested since; a success has ended the delivery.
+      const isOpen = isRecorded && !isSuccess(result);
+      this.#deps.reads.outdate(delivery.id, isOpen ? delivery.attempt_count + 1 : undefined);
       queue.forget(delivery.id);
       if (!isRecorded && this.#isTakenAgain(attempt.owner)) queue.leftInTable();
       onFreed();

@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { readdir } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
@@ -82,12 +84,63 @@ test('on SIGTERM, a process finishes the calls in progress before it exits, but 
   expect(performance.now() - answeredAt).toBeLessThan(8_000);
 });
 
+test('without the address of a collector, a process neither records nor sends spans, whatever else is set', async () => {
+  const port = await findFreePort();
+  const { token, entry } = newServiceToken('test');
+  const settings = { SERVICES: 'catalog', GRPC_PORT: `${port}`, OPS_PORT: '0', SERVICE_TOKENS: entry };
+  using collector = await openSilentServer();
+  const tracing = {
+    OTEL_TRACES_SAMPLER_ARG: '1',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=secret',
+    // Only the SDK reads this one.
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.url,
+  };
+  const NODE_V8_COVERAGE = await mkdtemp(join(tmpdir(), 'payments-loaded-'));
+  onTestFinished(() => rm(NODE_V8_COVERAGE, { recursive: true }));
+  const DATABASE_URL = await createTestDatabase();
+  const process = start({ ...secrets, ...settings, ...tracing, NODE_V8_COVERAGE, DATABASE_URL });
+  await listening(process);
+  const products = createClient(
+    ProductService,
+    createGrpcTransport({ baseUrl: `http://127.0.0.1:${port}`, interceptors: [bearer(token)] }),
+  );
+  expect((await products.listProducts(newTenant())).products).toEqual([]);
+  process.child.kill('SIGTERM');
+  // A process that stops sends what it has recorded.
+  expect(await process.exited).toEqual({ exitCode: 0, stderr: '' });
+  expect(process.logged()).not.toContain('traces are sent');
+  expect(collector.connections).toBe(0);
+  const loaded = await modulesIn(NODE_V8_COVERAGE);
+  expect(loaded.filter((url) => url.includes('/tracing/start-tracing.'))).toHaveLength(1);
+  expect(loaded.filter((url) => /\/export-traces\.|\/@opentelemetry\/(sdk|exporter)/.test(url))).toEqual([]);
+});
+
+/** The URLs of the modules that a process loaded, by the coverage that Node.js wrote when it ended. */
+async function modulesIn(folder: string): Promise<string[]> {
+  const files = await Promise.all(
+    (await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')),
+  );
+  return files.flatMap((text) => {
+    const { result } = JSON.parse(text) as { result: { url: string }[] };
+    return result.map(({ url }) => url);
+  });
+}
+
 /** A server that accepts connections and never answers. */
 async function openSilentServer() {
-  const server = createServer().listen(0, '127.0.0.1');
+  let connections = 0;
+  const server = createServer(() => {
+    connections += 1;
+  }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as { port: number };
-  return { url: `http://collector:secret@127.0.0.1:${port}`, [Symbol.dispose]: () => server.close() };
+  return {
+    url: `http://collector:secret@127.0.0.1:${port}`,
+    get connections() {
+      return connections;
+    },
+    [Symbol.dispose]: () => server.close(),
+  };
 }
 
 test('services and webhook lanes stop within ten seconds even if PostgreSQL is silent', async () => {

@@ -35,8 +35,8 @@ const MAX_EXAMINED_EVENTS = 2_000;
 
 /**
  * Creates the next deliveries of a resend, and ends it when none is left to create and none is open. Its position
- * among the events commits with them, so none is created twice. A resend whose subscriptions are all DISABLED creates
- * no more. NOT_FOUND (RESEND_NOT_FOUND).
+ * among the events commits with them, so none is created twice, and resends of the same missed events create none twice
+ * together. A resend whose subscriptions are all DISABLED creates no more. NOT_FOUND (RESEND_NOT_FOUND).
  */
 export async function continueResend(
   { db, writes, outboxSignal, link }: Dependencies,
@@ -50,6 +50,7 @@ export async function continueResend(
     tenant,
     { ...backgroundContext(requestIdOf(context)), signal: context.signal },
     async (tx) => {
+      if (row.only_failed) await tx.awaitNamedLock(RESENT_ONCE);
       const resend = await lockResend(tx, resendId);
       const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
       return { ...step, resend: storedResendMessage(resend, link) };
@@ -59,10 +60,16 @@ export async function continueResend(
   return { $typeName: 'payments.webhooks.v1.ContinueResendResponse', ...answer };
 }
 
-type TenantRow = { merchant_id: string; environment: Tenant['environment'] };
+/**
+ * Resends that leave out what is open or delivered take turns, so that each sees the deliveries that the others have made.
+ * Taken before all other locks.
+ */
+const RESENT_ONCE = 'webhook resends of what was not delivered';
+
+type TenantRow = { merchant_id: string; environment: Tenant['environment']; only_failed: boolean };
 const FIND_TENANT: Statement = {
   name: 'find_resend_tenant',
-  text: 'select merchant_id, environment from webhooks.resend where id = :resendId',
+  text: 'select merchant_id, environment, only_failed from webhooks.resend where id = :resendId',
 };
 
 const NOTHING_LEFT = { created: 0, more: false, waiting: false };

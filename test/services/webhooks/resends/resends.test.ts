@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkflowCommandKind } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
+import { lockWaits, openSession } from '../../../support/sql.ts';
 import { startWebhooks } from '../attempts/attempts-fixture.ts';
 import { type ResendFixture, resendFixture } from './resend-fixture.ts';
 
@@ -186,6 +187,29 @@ describe('a resend', () => {
     const again = await resendMissed();
     expect(again.expectedCount).toBe(0n);
     expect((await fixture.goOn(again.id)).resend).toMatchObject({ state: COMPLETED, madeCount: 0n });
+    await fixture.deliverAll();
+  });
+
+  it('sends missed events once, even if they are requested twice and both resends continue at once', async () => {
+    const tenant = newTenant();
+    const { id: subscriptionId } = await fixture.subscribe(tenant);
+    await fixture.deliverAll();
+    await fixture.disable(tenant, subscriptionId);
+    const events = [await fixture.publish(tenant), await fixture.publish(tenant)];
+    const named = { ...newWrite(tenant), subscriptionId };
+    const { missed } = await fixture.subscriptions.reactivateWebhookSubscription(named);
+    const selection = { case: 'missed' as const, value: missed! };
+    const twice = [0, 1].map(() => fixture.resend(tenant, selection, { subscriptionId }));
+    const resends = await Promise.all(twice);
+    // Each waits in its transaction, the first with what it has made.
+    await using holder = await openSession(harness.databaseUrl);
+    await holder.query('begin; lock table webhooks.open_delivery in share mode');
+    const steps = Promise.all(resends.map(({ id }) => fixture.goOn(id)));
+    await expect.poll(() => lockWaits(harness)).toHaveLength(2);
+    await holder.query('rollback');
+    expect((await steps).map(({ resend }) => resend!.madeCount).sort()).toEqual([0n, 2n]);
+    const made = (await Promise.all(resends.map(({ id }) => fixture.madeOf(id)))).flat();
+    expect(made.map(({ event_id }) => event_id)).toEqual(events.map(({ id }) => id));
     await fixture.deliverAll();
   });
 

@@ -69,7 +69,9 @@ describe('a limit of attempts in flight', () => {
   });
 
   it('is also a limit of connections: an attempt that follows another uses the same one', async () => {
+    const other = (await webhooks.subscribed(tenant)).endpoint;
     const { endpoint } = await limited({ maxConcurrentAttempts: 3 });
+    const held = other.hold();
     const published = Promise.withResolvers<void>();
     const connections = new Set<Socket>();
     endpoint.answer(async ({ socket }, response) => {
@@ -78,9 +80,26 @@ describe('a limit of attempts in flight', () => {
       response.writeHead(200).end();
     });
     const events = await publish(30);
+    // Other subscriptions of the merchant have limits of their own.
+    await eventually(() => expect(held.count).toBeGreaterThan(3));
+    other.answer(200);
+    held.release(200);
     published.resolve();
     await eventually(() => expect(endpoint.eventIds.toSorted()).toEqual(events.toSorted()));
     expect(connections.size).toBe(3);
+  });
+
+  it('leaves no attempt of a delivery that is canceled while it waits in memory', async () => {
+    const { endpoint } = await limited({ maxConcurrentAttempts: 1 });
+    const held = endpoint.hold();
+    const [first, canceled, last] = await publish(3);
+    await eventually(() => expect(held.count).toBe(1));
+    const { deliveries } = await webhooks.deliveries.listDeliveries({ ...tenant, eventId: canceled! });
+    await webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: deliveries[0]!.id });
+    await delay(IN_EFFECT_MS);
+    endpoint.answer(200);
+    held.release(200);
+    await eventually(() => expect(endpoint.eventIds).toEqual([first, last]));
   });
 
   it('counts retries, alone and together with new events', async () => {

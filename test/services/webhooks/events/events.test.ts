@@ -35,6 +35,9 @@ describe('EventService', () => {
     for (const other of [{ ...tenant, environment: Environment.TEST }, newTenant()]) {
       const response = fixture().events.getEvent({ ...other, eventId: event!.id });
       await expectRefusal(response, Code.NotFound, 'EVENT_NOT_FOUND');
+      // Its objects are numbered separately, even those of the same id.
+      const theirs = await publish(other, { objectId: event!.objectId });
+      expect([event!.sequence, theirs.event!.sequence]).toEqual([1n, 1n]);
     }
   });
 

@@ -113,8 +113,8 @@ describe('the script', () => {
   });
 });
 
-describe('everything below /docs', () => {
-  it.each(['/docs', '/docs/', SCRIPT, '/docs/errors', '/docs/pt-br/errors'])(
+describe('the documentation', () => {
+  it.each(['/openapi.json', '/docs', '/docs/', SCRIPT, '/docs/errors', '/docs/pt-br/errors'])(
     '%s responds to HEAD as to GET, without the body',
     async (path) => {
       const [got, headed] = [

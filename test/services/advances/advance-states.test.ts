@@ -68,7 +68,7 @@ describe('an advance request', () => {
   it.each(states)('%s refuses every other move, and does not change', async (state) => {
     const { merchant, id, before, events, requestAgain } = await inState(state);
     for (const move of MOVES.filter((each) => !TRANSITIONS[state]![each])) {
-      const refused = { status: state };
+      const refused = { status: state, releaseStarted: 'false' };
       await expectRefusal(merchant[move](id), Code.FailedPrecondition, 'ADVANCE_REQUEST_STATE', refused);
       expect([move, await merchant.get(id)]).toEqual([move, before]);
       expect([move, await eventsOf(id)]).toEqual([move, events]);

@@ -30,15 +30,19 @@ with first as materialized (
    ) first
    where first.status = 'BLOCKED'
 ), free as materialized (
-  select d.id from webhooks.open_delivery d
-   where d.id in (select id from first) and d.status = 'BLOCKED' order by d.id for no key update ${locked}
+  select d.id
+    from first
+    join webhooks.open_delivery d
+      on d.merchant_id = first.merchant_id and d.environment = first.environment and d.id = first.id
+   where d.status = 'BLOCKED'
+   order by d.id for no key update of d ${locked}
 ), unblocked as (
   update webhooks.open_delivery d
      set status = case when s.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()
     from free join first using (id)
     join webhooks.subscription s
       on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = first.subscription_id
-   where d.id = free.id
+   where d.merchant_id = first.merchant_id and d.environment = first.environment and d.id = free.id
 )
 select merchant_id, environment, subscription_id, object_id from first where id not in (select id from free)`;
 

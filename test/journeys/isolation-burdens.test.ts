@@ -26,6 +26,8 @@ const BURST = 1_000_000;
 /** Publishers of the burst, and the events of a call. */
 const PUBLISHERS = 4;
 const PER_CALL = 100;
+/** Events of a burst while it is accepted: some two thirds of the highest rate of single calls. */
+const ACCEPTED_PER_S = 2_000;
 /** A burst that is canceled ends within minutes, a part of it each minute. */
 const CANCELED_WITHIN_MS = 600_000;
 const TOGGLE_EVERY_MS = 50;
@@ -69,13 +71,22 @@ const BURDENS: Readonly<Record<string, Burden>> = {
     return () => system.publish(other, OTHERS_PER_S / 10, SECONDS);
   },
   'has a burst of events waiting': async (other) => {
-    const [subscriptionId] = await subscribe(other, 1);
-    const limit = { ...other, subscriptionId: subscriptionId!, maxAttemptsPerSecond: OTHERS_PER_S };
-    await system.fixture.subscriptions.setDeliveryLimits(newWrite(limit));
+    await subscribeLimited(other);
     await burst(other);
     return async () => undefined;
   },
+  'has a burst of events accepted': async (other) => {
+    await subscribeLimited(other);
+    return () => acceptSteadily(other);
+  },
 };
+
+/** Subscribes an endpoint that gets as many deliveries as the others, however many events there are. */
+async function subscribeLimited(other: TestTenant): Promise<void> {
+  const [subscriptionId] = await subscribe(other, 1);
+  const limit = { ...other, subscriptionId: subscriptionId!, maxAttemptsPerSecond: OTHERS_PER_S };
+  await system.fixture.subscriptions.setDeliveryLimits(newWrite(limit));
+}
 
 async function subscribe(other: TestTenant, count: number, path = '/calm'): Promise<string[]> {
   const ids: string[] = [];
@@ -97,17 +108,32 @@ async function toggle(other: TestTenant, ids: readonly string[]): Promise<void> 
   }
 }
 
-async function burst(other: TestTenant): Promise<void> {
+/** Publishes the events of one call. */
+function publishCall(other: TestTenant) {
   const events = Array.from({ length: PER_CALL }, (_, n) => ({
     type: 'payment.succeeded.v1',
     objectId: `payment-${n}`,
     data: PAYMENT,
   }));
+  return system.fixture.events.publishEvents({ ...newWrite(other), events });
+}
+
+async function burst(other: TestTenant): Promise<void> {
   const publisher = async () => {
-    for (let count = 0; count < BURST / PUBLISHERS; count += PER_CALL)
-      await system.fixture.events.publishEvents({ ...newWrite(other), events });
+    for (let count = 0; count < BURST / PUBLISHERS; count += PER_CALL) await publishCall(other);
   };
   await Promise.all(Array.from({ length: PUBLISHERS }, publisher));
+}
+
+/** Publishes a burst at a steady rate, however long responses take. */
+async function acceptSteadily(other: TestTenant): Promise<void> {
+  const calls: Promise<unknown>[] = [];
+  const startMs = performance.now();
+  for (let count = 0; count < ACCEPTED_PER_S * SECONDS; count += PER_CALL) {
+    await delay(Math.max(startMs + (count * 1_000) / ACCEPTED_PER_S - performance.now(), 0));
+    calls.push(publishCall(other));
+  }
+  await Promise.all(calls);
 }
 
 /** The latencies of a merchant beside another one, nothing of which is left for the next round. */
@@ -125,7 +151,7 @@ async function measureBeside(tenant: TestTenant, burden: Burden): Promise<number
   return latencies;
 }
 
-it('a merchant’s latency stays the same whether another merchant toggles its subscriptions, has a hundred, or endpoints that fail, or a burst waiting', async () => {
+it('a merchant’s latency stays the same whether another merchant toggles its subscriptions, has a hundred, or endpoints that fail, or a burst waiting or accepted', async () => {
   const tenant = newTenant(Environment.TEST);
   await system.fixture.subscribe(tenant, undefined, system.healthyUrl);
   await system.measure(tenant, PER_S, WARM_UP_S);

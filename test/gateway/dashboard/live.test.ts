@@ -7,7 +7,8 @@ import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Html, html } from '../../../gateway/dashboard/shell/html.ts';
 import { LiveStreams, pollIntervalMs } from '../../../gateway/dashboard/shell/live.ts';
-import { AccountService } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { AccountService, Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { newWrite } from '../../support/harness.ts';
 import type { Visitor } from './dashboard-fixture.ts';
 import { type EventStream, openStream } from './event-stream.ts';
 import { type DeliveriesFixture, startDeliveriesFixture } from './webhooks/deliveries/deliveries-fixture.ts';
@@ -69,6 +70,17 @@ describe('the event stream of a page', () => {
     await accounts().endAllSessions({ accountId: developer.accountId });
     expect(await stream.next()).toBeUndefined();
     expect((await streamOf(developer, `${base}/deliveries`)).status).toBe(401);
+  });
+
+  it('sends nothing more to a person who is no longer a member', async () => {
+    const { tenant, base, developer } = await fixture.shop();
+    await fixture.signIn({ [tenant.merchantId]: Role.ADMIN });
+    await fixture.subscribed(tenant);
+    const stream = await streamOf(developer, `${base}/deliveries`);
+    await stream.next();
+    await accounts().removeMember({ ...newWrite(tenant), accountId: developer.accountId });
+    await fixture.attempted(tenant, { httpStatus: 500 });
+    expect(await stream.next()).toBeUndefined();
   });
 
   it('does not keep its session from expiring when idle', async () => {

@@ -189,12 +189,7 @@ export function afterReport(
 
 const JITTER = 0.2;
 
-interface FailedAttempt {
-  readonly number: number;
-  /** The number of earlier attempts that our processes lost. */
-  readonly lost: number;
-  readonly result: AttemptResult;
-}
+type FailedAttempt = Pick<ReportedRow, 'lost'> & Pick<ReportedAttempt, 'number'> & { result: AttemptResult };
 
 /**
  * When the attempt after a failed one is due: by the schedule or by Retry-After, whichever is later. Attempts that our

@@ -11,6 +11,9 @@ const WITH_PORT = /\[([^[\],]*)\](?::\d+)?|\b(\d+(?:\.\d+){3}):\d+/g;
 export const trustProxy = ({ TRUSTED_PROXIES }: ProxyConfig): string[] | false =>
   TRUSTED_PROXIES.length > 0 && [...TRUSTED_PROXIES];
 
+/** An X-Forwarded-For without ports. */
+export const withoutPorts = (forwarded: string): string => forwarded.replaceAll(WITH_PORT, '$1$2');
+
 /**
  * Removes the ports from X-Forwarded-For before Fastify reads it. With them, no proxy in the chain would be recognized,
  * and all clients would be limited as one of unknown address.
@@ -20,6 +23,6 @@ export function ignoreForwardedPorts(app: GatewayApp, { TRUSTED_PROXIES }: Proxy
   app.server.prependListener('request', ({ headers }: IncomingMessage) => {
     const forwarded = headers['x-forwarded-for'];
     if (typeof forwarded === 'string' && forwarded.includes(':'))
-      headers['x-forwarded-for'] = forwarded.replaceAll(WITH_PORT, '$1$2');
+      headers['x-forwarded-for'] = withoutPorts(forwarded);
   });
 }

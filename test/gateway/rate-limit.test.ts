@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { EventEmitter } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { GatewayApp } from '../../gateway/gateway-app.ts';
-import { ignoreForwardedPorts } from '../../gateway/plugins/trusted-proxies.ts';
+import { withoutPorts } from '../../gateway/plugins/trusted-proxies.ts';
 import { rateLimitAddress } from '../../gateway/rate-limits/client-address.ts';
 import { RateLimit } from '../../gateway/rate-limits/rate-limit.ts';
 import { RateLimitStore } from '../../gateway/rate-limits/rate-limit-store.ts';
@@ -165,11 +163,8 @@ describe('requests without a valid key', () => {
   });
 
   it('cost time in proportion to their X-Forwarded-For, whatever it contains', () => {
-    const server = new EventEmitter();
-    ignoreForwardedPorts({ server } as unknown as GatewayApp, { TRUSTED_PROXIES: ['127.0.0.1'] });
     const startedAt = performance.now();
-    for (const text of ['[', '1.', '1.1.1.1', '[1', ':'])
-      server.emit('request', { headers: { 'x-forwarded-for': `${text.repeat(200_000)}:` } });
+    for (const text of ['[', '1.', '1.1.1.1', '[1', ':']) withoutPorts(`${text.repeat(200_000)}:`);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 

@@ -39,7 +39,7 @@ test('requests of one address are limited per second, across sessions; other add
   expect(refusedOf(await ask('/sign-in', 1, '203.0.113.200'))).toEqual([]);
 });
 
-test('addresses to which the proxy adds a port are told apart', async () => {
+test('clients are limited separately when the proxy adds ports to their addresses', async () => {
   const answers = await ask('/sign-in', 40, '203.0.113.110:4711');
   expect(refusedOf(answers).length).toBeGreaterThanOrEqual(40 - 4 * LIMIT);
   expect(refusedOf(await ask('/sign-in', 1, '203.0.113.111:4711'))).toEqual([]);

@@ -181,21 +181,26 @@ test.each(RACES.filter(([, name]) => name in HELD))(
   },
 );
 
+/** Demotes the person while one write waits for the lock, which is then released to both. */
+async function demoteWhileWaiting(merchant: Merchant): Promise<void> {
+  const ended = ENDINGS['a demotion'][1](merchant);
+  await untilWaiting(2);
+  await lockHolder.query('commit');
+  await ended;
+}
+
 test('a demotion between two transactions of a write refuses the second', async () => {
   const merchant = await newMerchant('RequestAdvance');
   // The quote is claimed when funds records the entry of the reservation; the demotion has its lock when it records its own.
   await holdTable('platform.audit_entry');
   const written = merchant.write();
   await untilWaiting(1);
-  const ended = ENDINGS['a demotion'][1](merchant);
-  await untilWaiting(2);
-  await lockHolder.query('commit');
-  await ended;
+  await demoteWhileWaiting(merchant);
   expect(await written).toBe('ROLE_MISSING');
   expect(await merchant.isWritten()).toBe(false);
 });
 
-test('a sale of a person shares no transaction with sales of other callers, which checks nobody', async () => {
+test('a sale recorded by a person is not batched with sales of other callers, so the person is checked', async () => {
   const merchant = await newMerchant('RecordSale');
   const sell = () => fundsCaller(harness.transports.inProcess, merchant.tenant).sell({ gross: 100n });
   await holdTable('platform.audit_entry');
@@ -205,10 +210,7 @@ test('a sale of a person shares no transaction with sales of other callers, whic
   const written = merchant.write();
   // Nothing shows that it has joined the sale that waits for the first one.
   await delay(300);
-  const ended = ENDINGS['a demotion'][1](merchant);
-  await untilWaiting(2);
-  await lockHolder.query('commit');
-  await ended;
+  await demoteWhileWaiting(merchant);
   expect(await written).toBe('ROLE_MISSING');
   await Promise.all(sold);
 });

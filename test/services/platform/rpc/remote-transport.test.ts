@@ -102,7 +102,7 @@ interface Resolver {
 function resolverOf(name: string, answer: readonly string[]): Resolver {
   const lookup = dns.lookup as LookupFunction;
   const resolver: Resolver = { answer };
-  const named: LookupFunction = (host, options, callback) => {
+  const fakeLookup: LookupFunction = (host, options, callback) => {
     const { answer } = resolver;
     if (host !== name) return lookup(host, options, callback);
     if (answer === 'SILENT') return;
@@ -110,7 +110,7 @@ function resolverOf(name: string, answer: readonly string[]): Resolver {
     const addresses = failed ? [] : answer.map((address) => ({ address, family: 4 }));
     process.nextTick(() => callback(failed ? answer : null, addresses));
   };
-  vi.spyOn(dns, 'lookup').mockImplementation(named as never);
+  vi.spyOn(dns, 'lookup').mockImplementation(fakeLookup as typeof dns.lookup);
   onTestFinished(() => void vi.restoreAllMocks());
   return resolver;
 }

@@ -2,14 +2,25 @@ import { Code } from '@connectrpc/connect';
 import { it } from 'vitest';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { newTenant } from '../../../support/harness.ts';
-import { testList } from '../../../support/list-suite.ts';
+import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
 import { fundsCaller } from '../funds-caller.ts';
 import { DUE, releaseSaleList } from './release-sale-list.ts';
 
-const harness = testList('ListReleaseSales', 'funds', releaseSaleList, [
+const { harness, statements } = sharedListHarness('funds');
+
+describeList('ListReleaseSales', () => releaseSaleList(harness()));
+
+describePlans(() => releaseSaleList(harness()), statements, [
   ['', 'installment_date'],
   ['status', 'installment_blocked'],
 ]);
+
+// Of a day's sales, few may be released or scheduled.
+for (const status of ['RELEASED', 'SCHEDULED'] as const) {
+  describePlans(() => releaseSaleList(harness(), [status]), statements, [
+    ['status', 'installment_day_status'],
+  ]);
+}
 
 it('accepts only tokens of the same day, and valid dates', async () => {
   const fixture = await releaseSaleList(harness()).fixtureOf(newTenant());

@@ -8,14 +8,19 @@ const SOLD = '2020-06-20';
 /** Of the sales' installment. */
 export const DUE = '2020-07-20';
 
-/** The list of the sales behind a day, for the list suite; the filter selects one of its rows. */
-export function releaseSaleList(harness: TestHarness): ListSubject {
+const STATUSES = ['BLOCKED', 'RELEASED', 'SCHEDULED'] as const;
+
+/** The list of the sales behind a day, for the list suite; the filter selects one of its rows: plans are of the first status. */
+export function releaseSaleList(
+  harness: TestHarness,
+  statuses: readonly (typeof STATUSES)[number][] = STATUSES,
+): ListSubject {
   return {
     harness,
     direction: 'asc',
     filters: {
       status: {
-        values: ['BLOCKED', 'RELEASED', 'SCHEDULED'],
+        values: statuses,
         fits: ({ statuses }, status) => statuses!.includes(status),
       },
     },

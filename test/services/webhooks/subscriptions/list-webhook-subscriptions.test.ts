@@ -3,5 +3,5 @@ import { subscriptionList } from './subscription-list.ts';
 
 testList('ListWebhookSubscriptions', 'webhooks', subscriptionList, [
   ['', 'subscription_newest'],
-  ['state', 'subscription_newest'],
+  ['state', 'subscription_state'],
 ]);

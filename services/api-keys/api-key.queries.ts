@@ -1,6 +1,13 @@
 import { CREDENTIAL_STATE, type CredentialState } from '../platform/credential-lifetime.ts';
-import { inOrder, type ListOrder, type PageRange } from '../platform/reads/list-order.ts';
-import { prepareRead } from '../platform/reads/prepared-read.ts';
+import {
+  inOrder,
+  inSearch,
+  type ListOrder,
+  type PageRange,
+  type SearchRange,
+} from '../platform/reads/list-order.ts';
+import type { Search } from '../platform/reads/pagination.ts';
+import { prepareRead, type ReadParameters } from '../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../platform/reads/query-builder.ts';
 import type { ReadTable } from '../platform/reads/read-table.ts';
 import type { Tenant } from '../platform/tenant.ts';
@@ -22,19 +29,50 @@ const apiKeys = () =>
 /** API keys are listed newest first. */
 export const apiKeyOrder: ListOrder<ApiKeyReadRow> = { columns: ['created_at', 'id'], direction: 'desc' };
 
-/** A page of a merchant's keys; an undefined state is ignored. */
-interface ApiKeyPage extends Tenant, PageRange {
-  readonly state: CredentialState | undefined;
-}
-
-/** A page of API keys in list order. */
-export const selectApiKeys = prepareRead<ApiKeyPage, ApiKeyReadRow>((parameters) => {
-  let query = apiKeys()
+const apiKeysOf = (parameters: ReadParameters<Tenant>) =>
+  apiKeys()
     .where('merchant_id', '=', parameters('merchantId'))
     .where('environment', '=', parameters('environment'));
-  if (parameters.has('state')) query = query.where(CREDENTIAL_STATE, '=', parameters('state'));
-  return inOrder(query, apiKeyOrder, parameters).compile();
+
+/** A page of a merchant's API keys in list order. */
+export const selectApiKeys = prepareRead<Tenant & PageRange, ApiKeyReadRow>((parameters) =>
+  inOrder(apiKeysOf(parameters), apiKeyOrder, parameters).compile(),
+);
+
+/**
+ * The search for a merchant's API keys in a state. Keys expire with time, so no index has those that are active: of many, few
+ * may be.
+ */
+export const apiKeySearch = (tenant: Tenant, state: CredentialState): Search<ApiKeyReadRow, 'all'> => ({
+  sources: ['all'],
+  select: (_source, range) => selectInState({ ...tenant, state, ...range }),
+  selectEnd: (_source, range) => selectEnd({ ...tenant, ...range }),
 });
+
+const selectInState = prepareRead<Tenant & SearchRange & { readonly state: CredentialState }, ApiKeyReadRow>(
+  (parameters) => {
+    const read = inSearch(apiKeysOf(parameters), apiKeyOrder, parameters);
+    return db
+      .selectFrom(read.as('api_key'))
+      .selectAll()
+      .where(CREDENTIAL_STATE, '=', parameters('state'))
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(parameters('limit'))
+      .compile();
+  },
+);
+
+const selectEnd = prepareRead<
+  Tenant & PageRange & { readonly skipped: number },
+  Pick<ApiKeyReadRow, 'created_at' | 'id'>
+>((parameters) =>
+  inOrder(apiKeysOf(parameters), apiKeyOrder, parameters)
+    .clearSelect()
+    .select(['created_at', 'id'])
+    .offset(parameters('skipped'))
+    .compile(),
+);
 
 /** The API key with one of these hashes, of any merchant. */
 export function selectApiKeyByHash(hashes: readonly Buffer[]) {

@@ -1,14 +1,41 @@
 import { createClient } from '@connectrpc/connect';
+import { expect, it } from 'vitest';
 import {
   ApiKeyScope,
   ApiKeyService,
   ApiKeyState,
 } from '../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { newWrite, type TestHarness } from '../../support/harness.ts';
+import { newTenant, newWrite, type TestHarness } from '../../support/harness.ts';
 import { testList } from '../../support/list-suite.ts';
 import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
+import { sqlOf } from '../../support/sql.ts';
 
-testList('ListApiKeys', 'api-keys', apiKeyList, [['', 'api_key_newest']]);
+const harness = testList('ListApiKeys', 'api-keys', apiKeyList, [
+  ['', 'api_key_newest'],
+  ['state', 'api_key_newest'],
+]);
+
+it('searches ten thousand keys a page for those in a state', async () => {
+  const tenant = newTenant();
+  const [active] = await sqlOf<{ id: string }>(
+    harness(),
+    `with added as (
+       insert into api_keys.api_key
+         (merchant_id, environment, id, name, hint, scopes, key_hash, pepper_version, created_at, expires_at)
+       select $1, 'live', uuidv7(), 'Web shop', 'pk', '{REFUNDS_READ}', sha256(gen_random_uuid()::text::bytea), 1,
+              timestamptz '2020-01-01' + interval '1 ms' * n, case when n > 1 then now() end
+         from generate_series(1, 10_001) n
+       returning id, expires_at)
+     select id from added where expires_at is null`,
+    [tenant.merchantId],
+  );
+  const apiKeys = createClient(ApiKeyService, harness().transports.inProcess);
+  const list = (pageToken = '') => apiKeys.listApiKeys({ ...tenant, state: ApiKeyState.ACTIVE, pageToken });
+  const first = await list();
+  expect(first.apiKeys).toEqual([]);
+  const second = await list(first.nextPageToken);
+  expect(second).toMatchObject({ apiKeys: [{ id: active!.id }], nextPageToken: '' });
+});
 
 /** The list of API keys, for the list suite. */
 function apiKeyList(harness: TestHarness): ListSubject {

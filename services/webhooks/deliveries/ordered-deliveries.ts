@@ -14,9 +14,10 @@ export interface OrderedObjectRow {
 
 /**
  * Unblocks the first open delivery of each object, if it is BLOCKED: the owner of its lane reads it next. Returns the
- * objects whose delivery it could not lock.
+ * objects whose delivery or subscription it could not lock. A concurrent pause or resume waits for the key share lock, or
+ * is visible to it.
  * @param objects a relation of (merchant_id, environment, subscription_id, object_id).
- * @param locked what to do with a delivery that another transaction has locked: wait for it, or skip it.
+ * @param locked what to do with rows that another transaction has locked: wait for them, or skip them.
  */
 const unblockSql = (objects: string, locked: '' | 'skip locked') => `
 with first as materialized (
@@ -30,18 +31,18 @@ with first as materialized (
    ) first
    where first.status = 'BLOCKED'
 ), free as materialized (
-  select d.id
+  select d.id, s.paused_at
     from first
     join webhooks.open_delivery d
       on d.merchant_id = first.merchant_id and d.environment = first.environment and d.id = first.id
-   where d.status = 'BLOCKED'
-   order by d.id for no key update of d ${locked}
-), unblocked as (
-  update webhooks.open_delivery d
-     set status = case when s.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()
-    from free join first using (id)
     join webhooks.subscription s
       on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = first.subscription_id
+   where d.status = 'BLOCKED'
+   order by d.id for no key update of d ${locked} for key share of s ${locked}
+), unblocked as (
+  update webhooks.open_delivery d
+     set status = case when free.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()
+    from free join first using (id)
    where d.merchant_id = first.merchant_id and d.environment = first.environment and d.id = free.id
 )
 select merchant_id, environment, subscription_id, object_id from first where id not in (select id from free)`;
@@ -75,8 +76,8 @@ const UNBLOCK: Statement = {
 
 /**
  * Unblocks the first open delivery of each object, if it is BLOCKED.
- * @returns the objects for which to try again, because another transaction has locked the delivery. It does not wait for
- *   that transaction, whose process may be paused.
+ * @returns the objects for which to try again, because another transaction has locked the delivery or its subscription. It
+ *   does not wait for that transaction, whose process may be paused.
  */
 export async function unblockDeliveries(
   run: Run,
@@ -122,7 +123,7 @@ select first.merchant_id, first.environment, first.subscription_id, first.object
  where first.status = 'BLOCKED'`,
 };
 
-/** The pause before deliveries that another transaction had locked are tried again. */
+/** The pause before objects that another transaction had locked are tried again. */
 const TRY_AGAIN_MS = 100;
 
 /** Unblocks deliveries: those of known objects at once, and all of a lane in the background. */
@@ -130,7 +131,7 @@ export class Unblocker {
   readonly #run: Run;
   readonly #logger: Logger;
   readonly #lanes = new Set<number>();
-  /** Objects whose delivery another transaction had locked. */
+  /** Objects whose delivery or subscription another transaction had locked. */
   #locked: OrderedObjectRow[] = [];
   #isRunning = false;
 

@@ -3,11 +3,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { Run } from '../../../../services/platform/database/cross-tenant-database.ts';
+import { bindNamed } from '../../../../services/platform/database/named-sql.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../../services/server.ts';
+import { unblockDeliveries } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
-import { openSession } from '../../../support/sql.ts';
+import { lockWaits, openSession } from '../../../support/sql.ts';
 import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import { PAYMENT } from '../webhooks-fixture.ts';
 import { faultsOf, type LogEntry, loggingAnswer } from './ordered-log.ts';
@@ -134,6 +137,31 @@ describe('an ordered subscription', () => {
     await webhooks.subscriptions.disableWebhookSubscription(write());
     expect(await statuses()).toEqual({ 'a 1': 'SUCCEEDED', 'a 2': 'CANCELED', 'a 3': 'CANCELED' });
     held.release(200);
+  });
+
+  it('sends the next when it is unblocked while its subscription is being resumed', async () => {
+    const { id: subscriptionId } = await webhooks.subscribed(tenant, { ordered: true });
+    const write = () => ({ ...newWrite(tenant), subscriptionId });
+    await webhooks.subscriptions.pauseWebhookSubscription(write());
+    await publish('a');
+    const of = { merchant_id: tenant.merchantId, subscription_id: subscriptionId, object_id: 'a' };
+    await webhooks.sql(`update webhooks.open_delivery set status = 'BLOCKED' where subscription_id = $1`, [
+      subscriptionId,
+    ]);
+    await using client = await openSession(webhooks.harness.databaseUrl);
+    const run = (async ({ text }, parameters = {}) =>
+      (await client.query(bindNamed(text, parameters))).rows) as Run;
+    await client.query('begin');
+    expect(await unblockDeliveries(run, [{ ...of, environment: 'test' }])).toEqual([]);
+    const resumed = webhooks.subscriptions.resumeWebhookSubscription(write());
+    const holding = 'select from webhooks.subscription where id = $1 and holding';
+    await eventually(async () => {
+      const waits = await lockWaits(webhooks.harness);
+      expect(waits.length === 0 && (await webhooks.sql(holding, [subscriptionId])).length > 0).toBe(false);
+    });
+    await client.query('commit');
+    await resumed;
+    await untilStatuses({ 'a 1': 'SUCCEEDED' });
   });
 
   it.each(['commits', 'is rolled back'])(

@@ -50,7 +50,7 @@ export async function continueResend(
     tenant,
     { ...backgroundContext(requestIdOf(context)), signal: context.signal },
     async (tx) => {
-      if (row.only_failed) await tx.awaitNamedLock(RESENT_ONCE);
+      await tx.awaitNamedLock(ONE_AT_A_TIME);
       const resend = await lockResend(tx, resendId);
       const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
       return { ...step, resend: storedResendMessage(resend, link) };
@@ -61,15 +61,15 @@ export async function continueResend(
 }
 
 /**
- * Resends that leave out what is open or delivered take turns, so that each sees the deliveries that the others have made.
- * Taken before all other locks.
+ * A merchant's resends take turns, so that each sees the deliveries that the others have made: together they leave capacity
+ * for new events, and make no missed event's delivery twice. Taken before all other locks.
  */
-const RESENT_ONCE = 'webhook resends of what was not delivered';
+const ONE_AT_A_TIME = 'continue webhook resends';
 
-type TenantRow = { merchant_id: string; environment: Tenant['environment']; only_failed: boolean };
+type TenantRow = { merchant_id: string; environment: Tenant['environment'] };
 const FIND_TENANT: Statement = {
   name: 'find_resend_tenant',
-  text: 'select merchant_id, environment, only_failed from webhooks.resend where id = :resendId',
+  text: 'select merchant_id, environment from webhooks.resend where id = :resendId',
 };
 
 const NOTHING_LEFT = { created: 0, more: false, waiting: false };

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ResendState } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newTenant, newWrite } from '../../../support/harness.ts';
-import { openSession } from '../../../support/sql.ts';
+import { lockWaits, openSession } from '../../../support/sql.ts';
 import { answered, startWebhooks } from '../attempts/attempts-fixture.ts';
 import { resendFixture } from './resend-fixture.ts';
 
@@ -62,6 +62,25 @@ describe('a resend in progress', () => {
     await fixture.deliverAll();
     expect(await fixture.goOn(id)).toMatchObject({ more: false, resend: { madeCount: 120n } });
     await fixture.cancel(tenant, other);
+  });
+
+  it('sends the same events for each of two resends, which together leave that capacity when they continue at once', async () => {
+    const tenant = newTenant();
+    const { id, eventIds, subscriptionId } = await fixture.begun(tenant, 120);
+    const { id: other } = await fixture.again(tenant, subscriptionId);
+    // Each waits in its transaction, the first with what it has made.
+    await using holder = await openSession(harness.databaseUrl);
+    await holder.query('begin; lock table webhooks.open_delivery in share mode');
+    const steps = Promise.all([fixture.goOn(id), fixture.goOn(other)]);
+    await expect.poll(() => lockWaits(harness)).toHaveLength(2);
+    await holder.query('rollback');
+    await steps;
+    expect(await attempts.due(tenant.merchantId)).toHaveLength(100);
+    for (const each of [id, other]) {
+      await fixture.deliverAll();
+      expect(await fixture.toEnd(each)).toMatchObject({ state: COMPLETED, succeededCount: 120n });
+      expect((await fixture.madeOf(each)).map(({ event_id }) => event_id)).toEqual(eventIds);
+    }
   });
 
   it('creates no more at a time than requested, even for one event of several subscriptions', async () => {

@@ -162,15 +162,19 @@ export class Unblocker {
 
   async #runPasses(): Promise<void> {
     this.#isRunning = true;
-    while (this.#lanes.size > 0 || this.#locked.length > 0) {
+    let hasFailed = false;
+    while (this.#lanes.size > 0 || (this.#locked.length > 0 && !hasFailed)) {
       if (this.#lanes.size === 0) await delay(TRY_AGAIN_MS, undefined, { ref: false });
       const lanes = [...this.#lanes];
       const locked = this.#locked;
       this.#lanes.clear();
       this.#locked = [];
-      await this.#unblockAll(lanes, locked).catch((error: unknown) =>
-        this.#logger.warn({ err: error }, 'could not unblock deliveries; trying again at the next check'),
-      );
+      await this.#unblockAll(lanes, locked).catch((error: unknown) => {
+        this.#logger.warn({ err: error }, 'could not unblock deliveries; trying again at the next check');
+        // The next read starts a pass for them.
+        this.#locked.push(...locked);
+        hasFailed = true;
+      });
     }
     this.#isRunning = false;
   }

@@ -155,6 +155,7 @@ function expire(
       ids: old.map(({ id }) => id),
       error: JSON.stringify(error),
     });
+    // The next check of the lane's owner unblocks those that another transaction has locked.
     await unblockDeliveries(run, ordered);
     return new Set(ended.map(({ id }) => id));
   });

@@ -7,7 +7,7 @@ import type { Run } from '../../../../services/platform/database/cross-tenant-da
 import { bindNamed } from '../../../../services/platform/database/named-sql.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createServices, type Services } from '../../../../services/server.ts';
-import { unblockDeliveries } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
+import { Unblocker, unblockDeliveries } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { propertyRuns } from '../../../support/property-runs.ts';
 import { lockWaits, openSession } from '../../../support/sql.ts';
@@ -221,6 +221,21 @@ describe('an ordered subscription', () => {
     endpoint.answer(200);
     held.release(200);
   });
+});
+
+it('an object whose delivery was locked is tried again after a failure of the database, with the next read', async () => {
+  const tenantIds = { merchant_id: tenant.merchantId, environment: 'test' } as const;
+  const object = { ...tenantIds, subscription_id: randomUUID(), object_id: 'a' };
+  const run = vi.fn<() => Promise<object[]>>(async () => []);
+  run.mockResolvedValueOnce([object]).mockRejectedValueOnce(new Error('Connection terminated'));
+  const unblocker = new Unblocker(run as Run, createLogger('fatal'));
+  await unblocker.unblock([object]);
+  await vi.waitFor(() => expect(run).toHaveBeenCalledTimes(2));
+  await vi.waitFor(async () => {
+    await unblocker.unblock([]);
+    expect(run).toHaveBeenCalledTimes(3);
+  });
+  expect(run.mock.calls[2]).toEqual(run.mock.calls[0]);
 });
 
 describe('whatever the outcomes and however many processes own lanes', () => {

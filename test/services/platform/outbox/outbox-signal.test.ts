@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
@@ -57,6 +57,28 @@ it('signals each commit at once in this process, and to others what was committe
   await delay(50);
   expect(payloads).toHaveLength(2);
   expect(here).toEqual({ EVENTS: 4, COMMANDS: 1 });
+});
+
+it('notifies other processes of a commit at once, and of those that follow it in intervals', async () => {
+  let notifications = 0;
+  const query = async () => {
+    notifications += 1;
+  };
+  const counting = { connect: async () => ({ query, release: () => undefined }) } as unknown as Database;
+  const signal = new OutboxSignal(counting, logger);
+  const startedAt = performance.now();
+  signal.committed('EVENTS');
+  await nextTurn();
+  await nextTurn();
+  expect(notifications).toBe(1);
+  while (performance.now() - startedAt < 100) {
+    signal.committed('EVENTS');
+    await nextTurn();
+  }
+  await delay(20);
+  expect(notifications).toBeGreaterThan(2);
+  // A timer of 5 ms may end up to one early.
+  expect(notifications).toBeLessThanOrEqual(1 + (performance.now() - startedAt) / 4);
 });
 
 it('logs an outage of the database once, however often it tries to listen again', async () => {

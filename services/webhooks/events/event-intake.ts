@@ -143,12 +143,14 @@ export class EventIntake {
     for (const { publication, resolve } of group) resolve(published?.get(publication));
   }
 
-  /** Notifies the owners of lanes only of what those of this process have not taken. */
+  /** Notifies the owners of lanes only of deliveries that those of this process have not taken. */
   async #publishTogether(publications: readonly Publication[]) {
     const handover = this.#outboxSignal.beginHandover();
     try {
       const { events, committed } = await publishTogether(this.#db, publications);
-      const taken = handover ? handover.take(committed) : committed.length === 0;
+      const taken = handover
+        ? handover.take(committed)
+        : committed.every(({ deliveries }) => deliveries.length === 0);
       if (!taken) this.#outboxSignal.committed('EVENTS');
       return events;
     } finally {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
+import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { newKey, newTenant, startHarness, type TestTenant } from '../../../support/harness.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { PAYMENT, webhooksFixture } from '../webhooks-fixture.ts';
@@ -72,6 +73,22 @@ describe('events published concurrently', () => {
     const gaps = starts.slice(1).map(({ ms }, place) => Math.round(ms - starts[place]!.ms));
     // A timer may be a millisecond early; without the interval, most are 2 ms apart.
     expect(gaps.toSorted((a, b) => a - b)[gaps.length >> 1]).toBeGreaterThan(3);
+  });
+
+  it('are announced to other processes if they have deliveries', async () => {
+    const [subscribed, other] = [newTenant(), newTenant()];
+    await webhooksFixture(harness, harness.transports.inProcess).subscribe(subscribed);
+    await using listener = await openSession(harness.databaseUrl);
+    let notifications = 0;
+    listener.on('notification', () => {
+      notifications += 1;
+    });
+    await listener.query(`listen ${OUTBOX_CHANNEL}`);
+    await events().publishEvent(publication(other));
+    await delay(50);
+    expect(notifications).toBe(0);
+    await events().publishEvent(publication(subscribed));
+    await expect.poll(() => notifications).toBe(1);
   });
 
   it('are published once under the same key', async () => {

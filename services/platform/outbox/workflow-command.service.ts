@@ -63,7 +63,10 @@ interface ClaimedCommand {
   readonly request_id: string;
 }
 
-/** Leases commands for 30 s, the longest due first, and returns them in order of creation. */
+/**
+ * Leases commands for 30 s, the longest due first, and returns them in order of creation. Their times are stored in
+ * milliseconds: rounded up, one that is due now would wait for the next poll.
+ */
 const CLAIM: Statement = {
   name: 'claim_commands',
   text: `
@@ -71,7 +74,7 @@ with leased as (
   update platform.outbox_command c
      set due_at = now() + interval '${COMMAND_LEASE_MS} ms'
     from (select id from platform.outbox_command
-           where due_at <= now()
+           where due_at < now() + interval '1 ms'
            order by due_at, id limit :limit for update skip locked) next
    where c.id = next.id
   returning c.*

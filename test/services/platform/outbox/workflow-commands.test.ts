@@ -36,6 +36,14 @@ it('commands are claimed once, and again when they are not confirmed', async () 
   expect(await claim()).toEqual(claimed);
 });
 
+it('commands are claimed as soon as they are due, although their times may be rounded up', async () => {
+  await review();
+  for (let times = 0; times < 100; times += 1) {
+    await sqlOf(harness, 'update platform.outbox_command set due_at = clock_timestamp()');
+    expect(await claim()).toHaveLength(1);
+  }
+});
+
 it('START commands are sent again after a minute, then after longer and longer, up to an hour, until the workflow ends them', async () => {
   await review();
   const commandIds = (await claim()).map(({ id }) => id);

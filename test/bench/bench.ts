@@ -12,6 +12,7 @@ import { benchRetention } from './retention-bench.ts';
 import { benchSales } from './sales-bench.ts';
 import { benchSoak } from './soak-bench.ts';
 import { benchTracing } from './tracing-bench.ts';
+import { benchWebhookLists } from './webhook-lists-bench.ts';
 import { benchWebhooks } from './webhooks-bench.ts';
 
 /** `npm run bench`: all short parts, or those named: `npm run bench -- funds`. */
@@ -27,6 +28,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   size: async () => {
     await benchCaseLists();
     await benchLists();
+    await benchWebhookLists();
     await benchFundsReads();
   },
   hosts: benchHosts,

@@ -102,6 +102,12 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
   }
   const list = (filter: object) => (merchant: Merchant) =>
     funds.listFundsReleases({ ...named(merchant.tenant), pageSize: 50, ...filter });
+  const [{ date } = { date: today }] = (
+    await list({ status: FundsReleaseStatus.RELEASED, fromDate: addDays(today, -7) })(merchants[0]!)
+  ).releases;
+  // The few have some twenty sales on a day.
+  const salesOfDay = (filter: object) => (merchant: Merchant) =>
+    funds.listReleaseSales({ ...named(merchant.tenant), pageSize: 10, date, ...filter });
   return {
     'list, first page': list({}),
     'list, page in the middle': (merchant: Merchant) =>
@@ -113,6 +119,9 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
       funds.listSales({ ...named(merchant.tenant), pageSize: 50, status: SaleStatus.PARTIALLY_RELEASED }),
     'sales, blocked (none)': (merchant: Merchant) =>
       funds.listSales({ ...named(merchant.tenant), pageSize: 50, status: SaleStatus.BLOCKED }),
+    'sales of a day': salesOfDay({}),
+    'sales of a day, released': salesOfDay({ status: FundsReleaseStatus.RELEASED }),
+    'sales of a day, scheduled (none)': salesOfDay({ status: FundsReleaseStatus.SCHEDULED }),
     'statement, the last 200 days': (merchant: Merchant) =>
       funds.listMovements({ ...named(merchant.tenant), pageSize: 50, fromDate: addDays(today, -200) }),
     'what an advance can cover': (merchant: Merchant) =>

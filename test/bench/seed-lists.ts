@@ -3,12 +3,18 @@ import type { Tenant } from '../../services/platform/tenant.ts';
 
 const INSERT_AT_ONCE = 500_000;
 
+/** What inserts rows $3 to $4 of $5 for merchant $1 in environment $2, and what creates their partitions before. */
+export interface SeededRows {
+  readonly insert: string;
+  readonly partitions?: string;
+}
+
 /** The age of row n of $5, and its time: rows are spread over a thousand days, in their order. */
 const AGE = `lateral (select interval '1000 days' * (($5::int - n) / $5::float8) as age),
        lateral (select date_trunc('milliseconds', now() - age) as at)`;
 
 /** Nine in ten have succeeded; the newest twenty await the merchant. */
-export const REFUND_CASES = `
+const REFUND_CASES = `
 insert into refunds.refund_case
   (merchant_id, environment, id, payment_intent_id, order_id, amount_minor, status, initiator, approval_mode, blocked_by,
    evidence_count, reason, merchant_review_deadline_at, executions, processing_started_at, requested_at, status_changed_at,
@@ -49,17 +55,85 @@ select $1, $2, uuidv7(-age), md5(n::text)::uuid, md5('sale' || n)::uuid, 100, 'G
   from generate_series($3::int, $4::int) as n, ${AGE},
        lateral (select case when n <= 20 or n > $5 - 20 then null when n % 1000 = 7 then 'LOST' else 'WON' end as outcome)`;
 
-/** What is inserted for each list that `lists-bench.ts` measures. */
+/** The oldest twenty are active; of the others, one in ten is revoked, and most have expired. */
+const API_KEYS = `
+insert into api_keys.api_key
+  (merchant_id, environment, id, name, hint, scopes, key_hash, pepper_version, created_at, expires_at, revoked_at)
+select $1, $2, uuidv7(-age), 'Web shop', 'pk', '{REFUNDS_READ}', sha256(uuid_send(gen_random_uuid())), 1, at,
+       case when n > 20 then at + interval '1 ms' end, case when n > 20 and n % 10 = 3 then at end
+  from generate_series($3::int, $4::int) as n, ${AGE}`;
+
+/** Half of it was done by people: the oldest twenty entries by one of them, the others by one of five. Over 700 days. */
+const AUDIT_ENTRIES = `
+insert into platform.audit_entry
+  (merchant_id, environment, id, caller, account_id, action, request, ip_address, request_id, occurred_at)
+select $1, $2, uuidv7(-age * 0.7), 'dashboard', case when n <= 20 then md5('account few')::uuid
+         when n % 2 = 1 then md5('account' || n % 10)::uuid end,
+       'payments.refunds.v1.RefundCaseService/AddBlocker', '{"refundCaseId": "0197a3f1-5a3c-7b1e-9d52-6f1f0c2f7a11"}',
+       '203.0.113.7', md5('request' || n), at
+  from generate_series($3::int, $4::int) as n, ${AGE}`;
+
+/** Row n of $5 of events and deliveries, spread over the last 30 days in their order; an event and its delivery have the same id. */
+const PUBLISHED = `generate_series($3::int, $4::int) as n,
+       lateral (select date_trunc('day', now()) - interval '30 days' * (($5::int - n) / $5::float8) as at) as time,
+       lateral (select (left(platform.first_id(at)::text, 13) || '-7000-8000-' || left(md5($1::uuid::text), 6)
+                        || lpad(to_hex(n), 6, '0'))::uuid as id) as key,
+       lateral (select 'object' || n / 3 as object_id, md5('request' || n / 2) as request_id,
+                       case when n <= 20 then 'refund.failed.v1' when n % 10 = 3 then 'refund.succeeded.v1'
+                            else 'refund.requested.v1' end as type) as event`;
+
+const WEBHOOK_PARTITIONS = `select webhooks.ensure_partitions('live', now() - interval '32 days', now())`;
+
+/** Three for each object, two of each request. The oldest twenty have a type of their own; of the others, one in ten. */
+const EVENTS = `
+insert into webhooks.event (merchant_id, environment, id, type, object_id, sequence, request_id, occurred_at, body)
+select $1::uuid, $2, id, type, object_id, n % 3 + 1, request_id, at, '{"id":"' || id || '","data":{"amountMinor":1990}}'
+  from ${PUBLISHED}`;
+
+/**
+ * To ten subscriptions, the oldest twenty to one of their own. One in twenty is open: half of them held, the newest twenty being
+ * retried. One in a hundred is exhausted, and one of a resend.
+ */
+const DELIVERIES = `
+with delivery as (
+  select $1::uuid as merchant_id, $2::text as environment, id, n, type, object_id, request_id, at,
+         md5('subscription' || case when n <= 20 then 'few' else (n % 10)::text end)::uuid as subscription_id,
+         case when n % 100 = 13 then md5('resend')::uuid end as resend_id
+    from ${PUBLISHED}
+), ended as (
+  insert into webhooks.ended_delivery
+    (merchant_id, environment, id, subscription_id, event_id, event_type, object_id, sequence, request_id, resend_id, ordered,
+     status, attempt_count, ended_at)
+  select merchant_id, environment, id, subscription_id, id, type, object_id, 1, request_id, resend_id, false,
+         case n % 100 when 7 then 'EXHAUSTED' else 'SUCCEEDED' end, 1, at
+    from delivery where n % 20 <> 1
+)
+insert into webhooks.open_delivery
+  (merchant_id, environment, id, subscription_id, lane, event_id, event_type, object_id, sequence, request_id, resend_id, ordered,
+   status, attempt_count, next_attempt_at)
+select merchant_id, environment, id, subscription_id, webhooks.lane_of(subscription_id), id, type, object_id, 1, request_id,
+       resend_id, false, case when n > $5 - 400 then 'RETRYING' when n % 40 = 1 then 'HELD' else 'PENDING' end, 1, at
+  from delivery where n % 20 = 1`;
+
+/** What is inserted for each list. */
 export const SEEDED = {
-  products: PRODUCTS,
-  'advance requests': ADVANCE_REQUESTS,
-  disputes: DISPUTES,
-} as const;
+  'refund cases': { insert: REFUND_CASES },
+  products: { insert: PRODUCTS },
+  'advance requests': { insert: ADVANCE_REQUESTS },
+  disputes: { insert: DISPUTES },
+  'API keys': { insert: API_KEYS },
+  'audit trail': {
+    insert: AUDIT_ENTRIES,
+    partitions: `select platform.ensure_audit_partitions(now() - interval '701 days', now())`,
+  },
+  events: { insert: EVENTS, partitions: WEBHOOK_PARTITIONS },
+  deliveries: { insert: DELIVERIES, partitions: WEBHOOK_PARTITIONS },
+} as const satisfies Record<string, SeededRows>;
 
 /** Inserts this many rows of a list for a merchant, without what they refer to. */
 export async function seedList(
   databaseUrl: string,
-  insert: string,
+  { insert, partitions }: SeededRows,
   tenant: Tenant,
   count: number,
 ): Promise<void> {
@@ -68,6 +142,7 @@ export async function seedList(
   try {
     // Without the checks of foreign keys.
     await client.query(`set session_replication_role = 'replica'; set synchronous_commit = off`);
+    if (partitions) await client.query(partitions);
     for (let first = 1; first <= count; first += INSERT_AT_ONCE) {
       const last = Math.min(first + INSERT_AT_ONCE - 1, count);
       await client.query(insert, [tenant.merchantId, tenant.environment, first, last, count]);

@@ -46,7 +46,7 @@ select $1, $2, uuidv7(-age), uuidv7(-age), uuidv7(-age), 1000, 10, 990, status, 
   from generate_series($3::int, $4::int) as n, ${AGE},
        lateral (select case when n <= 20 then 'PENDING_REVIEW' when n % 10 = 3 then 'REFUSED' else 'SETTLED' end as status)`;
 
-/** One in a thousand is lost, and most are won; the oldest and the newest twenty are open. */
+/** One in a thousand is lost, and most are won. One in ten is open and overdue; the newest twenty await a response. */
 const DISPUTES = `
 insert into refunds.dispute
   (merchant_id, environment, id, payment_intent_id, sale_id, amount_minor, reason, opened_at, due_at, evidence_count,
@@ -54,7 +54,7 @@ insert into refunds.dispute
 select $1, $2, uuidv7(-age), md5(n::text)::uuid, md5('sale' || n)::uuid, 100, 'GENERAL', at, at + interval '7 days', 0,
        case when outcome is not null then at end, outcome
   from generate_series($3::int, $4::int) as n, ${AGE},
-       lateral (select case when n <= 20 or n > $5 - 20 then null when n % 1000 = 7 then 'LOST' else 'WON' end as outcome)`;
+       lateral (select case when n % 10 = 3 and age > '8 days' or n > $5 - 20 then null when n % 1000 = 7 then 'LOST' else 'WON' end as outcome)`;
 
 /** The oldest twenty are active; of the others, one in ten is revoked, and most have expired. */
 const API_KEYS = `

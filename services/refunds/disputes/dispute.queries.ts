@@ -83,23 +83,49 @@ function disputePage(closedNull?: 'is' | 'is not') {
   return prepareRead<DisputePage, DisputeReadRow>((parameters) => {
     let query = matchingDisputes(parameters);
     if (closedNull) query = query.where('closed_at', closedNull, null);
+    if (closedNull === 'is') query = withoutOutcome(query, parameters);
     return inOrder(query, disputeOrder, parameters).compile();
   });
 }
 
-/** One page of the disputes awaiting the merchant's response, in the order in which they are due. */
+/**
+ * One page of the disputes awaiting the merchant's response, in the order in which they are due. Those without a due date, which
+ * come first, have an index of their own: between them and the others may be many that were not responded to in time.
+ */
 export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisputeReadRow>((parameters) => {
-  let awaiting = matchingDisputes(parameters);
-  // No closed dispute awaits a response.
-  if (parameters.has('status')) awaiting = awaiting.where(sql<boolean>`${parameters('status')} = 'OPEN'`);
-  const due = awaiting
+  let awaiting = withoutOutcome(matchingDisputes(parameters), parameters)
     .where('closed_at', 'is', null)
     .where('responded_at', 'is', null)
-    .where(sql<boolean>`(due_at is null or due_at > ${parameters('now')})`)
-    // The same expression as in the index dispute_awaiting.
-    .select(sql<Timestamp>`coalesce(due_at, opened_at)`.as('due_or_opened_at'));
-  return inOrder(db.selectFrom(due.as('due')).selectAll(), dueDateOrder, parameters).compile();
+    .select(DUE_OR_OPENED.as('due_or_opened_at'));
+  // No closed dispute awaits a response.
+  if (parameters.has('status')) awaiting = awaiting.where(sql<boolean>`${parameters('status')} = 'OPEN'`);
+  const dated = awaiting
+    .where(sql<boolean>`due_at > ${parameters('now')}`)
+    .where(sql<boolean>`${DUE_OR_OPENED} > ${parameters('now')}`);
+  const parts = [awaiting.where('due_at', 'is', null), dated].map((part) => {
+    const page = db.selectFrom(part.as('part')).selectAll();
+    return sql`(${inOrder(page, dueDateOrder, parameters)})`;
+  });
+  const due = sql<DueDisputeReadRow>`(${sql.join(parts, sql` union all `)})`.as('due');
+  return db
+    .selectFrom(due)
+    .selectAll()
+    .orderBy('due_or_opened_at')
+    .orderBy('id')
+    .limit(parameters('limit'))
+    .compile();
 });
+
+/** The same expression as in the indexes dispute_awaiting and dispute_awaiting_undated. */
+const DUE_OR_OPENED = sql<Timestamp>`coalesce(due_at, opened_at)`;
+
+/** Open disputes have no outcome: with such a filter there are none, and those that have it need not be read. */
+function withoutOutcome<Query extends ReturnType<typeof matchingDisputes>>(
+  query: Query,
+  parameters: ReadParameters<DisputeFilter>,
+): Query {
+  return parameters.has('outcome') ? (query.where(sql<boolean>`false`) as Query) : query;
+}
 
 /** The disputes that match with one outcome. */
 export interface DisputeTotalRow {

@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import { describe, expect, it } from 'vitest';
-import { DisputeOutcome, DisputeStatus } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import {
+  DisputeOrder,
+  DisputeOutcome,
+  DisputeStatus,
+} from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { hoursAgo } from '../../../support/ago.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
@@ -23,9 +27,27 @@ describeList('ListDisputes by the due date', () => awaitingDisputeList(harness()
 describePlans(
   () => awaitingDisputeList(harness()),
   statements,
-  [['', 'dispute_awaiting']],
+  [
+    ['', 'dispute_awaiting'],
+    ['', 'dispute_awaiting_undated'],
+  ],
   'refunds.dispute',
 );
+
+it('reads neither disputes that were not responded to in time, nor closed ones for open ones with an outcome', async () => {
+  const { refunds, tenant } = refundsOf(harness());
+  const planFor = async (request: object) => {
+    statements.length = 0;
+    expect((await refunds.listDisputes({ ...tenant, ...request })).disputes).toEqual([]);
+    return planOf(harness(), statements.at(-1)!);
+  };
+  const awaiting = await planFor({ order: DisputeOrder.DUE_DATE });
+  expect(awaiting).toMatch(/using dispute_awaiting .*\n +Index Cond: .*COALESCE\(due_at, opened_at\) > \$/);
+  const outcome = DisputeOutcome.WON;
+  for (const filter of [{ status: DisputeStatus.OPEN }, { order: DisputeOrder.DUE_DATE }]) {
+    expect(await planFor({ ...filter, outcome })).toMatch(/One-Time Filter: false/);
+  }
+});
 
 describePlans(
   () => disputeList(harness()),

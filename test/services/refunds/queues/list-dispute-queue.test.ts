@@ -19,7 +19,7 @@ const { MERCHANT, OPERATIONS } = ActionOwner;
 describeQueue('ListDisputeQueue', () => disputeQueue(harness()), statements, [
   ['', 'dispute_queue'],
   ['dueBy', 'dispute_queue'],
-  ['responsesOnly', 'dispute_queue'],
+  ['responsesOnly', 'dispute_queue_responses'],
 ]);
 
 it('awaits the merchant until the response or the due date, then the submission of the response, then the outcome', async () => {

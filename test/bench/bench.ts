@@ -6,6 +6,7 @@ import { benchLists } from './lists-bench.ts';
 import { benchOverload } from './overload-bench.ts';
 import { benchOwners } from './owners-bench.ts';
 import { benchPublish } from './publish-bench.ts';
+import { benchPublishOverload } from './publish-overload-bench.ts';
 import { benchReads } from './read-bench.ts';
 import { benchRest } from './rest-bench.ts';
 import { benchRetention } from './retention-bench.ts';
@@ -34,6 +35,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   hosts: benchHosts,
   owners: benchOwners,
   overload: benchOverload,
+  'publish-overload': benchPublishOverload,
   soak: benchSoak,
 };
 

@@ -9,15 +9,19 @@ export interface DeliveryBench {
   readonly publisher: Publisher;
 }
 
-/** Starts all three; the stack ends them. */
+/**
+ * Starts all three; the stack ends them.
+ * @param connections the most connections of the publisher.
+ */
 export async function startDeliveryBench(
   stack: AsyncDisposableStack,
   settings: Record<string, string> = {},
+  connections = 256,
 ): Promise<DeliveryBench> {
   const system = await startSystem(settings, stack);
   const sink = await startSink(system.certificate);
   stack.defer(() => sink.close());
-  const publisher = new Publisher(system);
+  const publisher = new Publisher(system, connections);
   stack.defer(() => publisher.close());
   return { system, sink, publisher };
 }

@@ -17,8 +17,8 @@ export class Publisher {
   readonly #pool: Pool;
   readonly #token: string;
 
-  constructor({ grpcUrl, token }: StartedSystem) {
-    this.#pool = new Pool(grpcUrl, { connections: 256 });
+  constructor({ grpcUrl, token }: StartedSystem, connections: number) {
+    this.#pool = new Pool(grpcUrl, { connections });
     this.#token = token;
   }
 
@@ -26,7 +26,11 @@ export class Publisher {
   async publish(merchantId: string, load: Load, seconds: number): Promise<AcceptedEvent[]> {
     const startedAt = performance.now();
     const endsAt = startedAt + seconds * 1_000;
-    const one = () => this.#publishOne(merchantId);
+    const one = async () => {
+      const accepted = await this.offer(merchantId);
+      if (accepted === 503) throw new Error('the system is overloaded');
+      return accepted;
+    };
     if ('atATime' in load) {
       const lane = async () => {
         const accepted: AcceptedEvent[] = [];
@@ -44,37 +48,41 @@ export class Publisher {
     return Promise.all(calls);
   }
 
-  /** Subscribes a merchant of the sandbox to the published events. */
-  async subscribe(merchantId: string, url: string): Promise<void> {
-    const request = { ...writeOf(merchantId), url, eventTypes: [EVENT_TYPE] };
-    await this.#call('WebhookSubscriptionService/CreateWebhookSubscription', request);
-  }
-
-  close(): Promise<void> {
-    return this.#pool.close();
-  }
-
-  async #publishOne(merchantId: string): Promise<AcceptedEvent> {
+  /** Publishes one event; 503 if it was refused as OVERLOADED. */
+  async offer(merchantId: string): Promise<AcceptedEvent | 503> {
     const request = {
       ...writeOf(merchantId),
       type: EVENT_TYPE,
       objectId: crypto.randomUUID(),
       data: EVENT_DATA,
     };
-    const { event } = await this.#call<{ event: { id: string } }>('EventService/PublishEvent', request);
+    const { statusCode, answer } = await this.#post('EventService/PublishEvent', request);
+    if (statusCode === 503 && answer.includes('"OVERLOADED"')) return 503;
+    if (statusCode !== 200) throw new Error(`PublishEvent answered ${statusCode}: ${answer}`);
+    const { event } = JSON.parse(answer) as { event: { id: string } };
     return { id: event.id, acceptedAt: performance.now() };
   }
 
-  async #call<Answer>(rpc: string, request: object): Promise<Answer> {
+  /** Subscribes a merchant of the sandbox to the published events. */
+  async subscribe(merchantId: string, url: string): Promise<void> {
+    const request = { ...writeOf(merchantId), url, eventTypes: [EVENT_TYPE] };
+    const rpc = 'WebhookSubscriptionService/CreateWebhookSubscription';
+    const { statusCode, answer } = await this.#post(rpc, request);
+    if (statusCode !== 200) throw new Error(`${rpc} answered ${statusCode}: ${answer}`);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  async #post(rpc: string, request: object): Promise<{ statusCode: number; answer: string }> {
     const { statusCode, body } = await this.#pool.request({
       method: 'POST',
       path: `/payments.webhooks.v1.${rpc}`,
       headers: { 'content-type': 'application/json', authorization: `Bearer ${this.#token}` },
       body: JSON.stringify(request),
     });
-    const answer = await body.text();
-    if (statusCode !== 200) throw new Error(`${rpc} answered ${statusCode}: ${answer}`);
-    return JSON.parse(answer) as Answer;
+    return { statusCode, answer: await body.text() };
   }
 }
 

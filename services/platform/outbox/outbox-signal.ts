@@ -72,6 +72,11 @@ export class OutboxSignal {
     };
   }
 
+  /** Whether this process delivers what it publishes. */
+  get handsOver(): boolean {
+    return this.#beginHandover !== undefined;
+  }
+
   /** Call this before a publication; undefined if no lanes take its deliveries. */
   beginHandover(): Handover | undefined {
     return this.#beginHandover?.();

@@ -4,8 +4,7 @@ import { callError } from './connect-errors.ts';
 
 /**
  * Limits how many unary calls a process runs at once. Without a limit, callers that send more than it can handle fill
- * its memory with calls that they no longer wait for. Refusing a call costs little, so accepted calls take no longer
- * than usual.
+ * its memory with calls that they no longer wait for. Refusing a call costs little.
  */
 export class CallLimit {
   readonly #maxConcurrent: number;

@@ -59,6 +59,8 @@ const MAX_GROUP_EVENTS = 100;
  * adds 3 ms until an event is accepted. A call that arrives later than this after the last start does not wait.
  */
 const MIN_INTERVAL_MS = 5;
+/** Deliveries get at most this much time after each transaction. */
+const MAX_PAUSE_MS = 100;
 
 /**
  * Groups published events: those that arrive while a transaction runs, or within a few milliseconds of its start, share
@@ -72,8 +74,10 @@ export class EventIntake {
   readonly #logger: Logger;
   #pending: PendingCall[] = [];
   #running = false;
-  /** When the next transaction may begin, by `performance.now()`. */
+  /** When the next transaction may begin, unless its group is full, by `performance.now()`. */
   #nextAtMs = 0;
+  /** Until when a full group waits, too. */
+  #pausedUntilMs = 0;
 
   constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal, logger: Logger) {
     this.#db = db;
@@ -102,12 +106,23 @@ export class EventIntake {
     // Node handles calls that arrive together one after the other: let all of them join the first transaction.
     await new Promise(setImmediate);
     while (this.#pending.length > 0) {
-      const waitMs = this.#nextAtMs - performance.now();
-      if (waitMs > 0 && this.#pending.length < MAX_GROUP_EVENTS) await delay(waitMs);
+      const isFull = this.#pending.length >= MAX_GROUP_EVENTS;
+      const waitMs = Math.max(this.#pausedUntilMs, isFull ? 0 : this.#nextAtMs) - performance.now();
+      if (waitMs > 0) await delay(waitMs);
       this.#nextAtMs = performance.now() + MIN_INTERVAL_MS;
+      const before = performance.eventLoopUtilization();
       await this.#publish(this.#nextGroup());
+      if (this.#outboxSignal.handsOver) this.#pause(performance.eventLoopUtilization(before).active);
     }
     this.#running = false;
+  }
+
+  /**
+   * Leaves deliveries of this process as much time as it was busy during the last transaction. Otherwise more would be
+   * accepted than is delivered when callers publish more than the process can handle.
+   */
+  #pause(busyMs: number): void {
+    this.#pausedUntilMs = performance.now() + Math.min(busyMs, MAX_PAUSE_MS);
   }
 
   /** The first pending calls, each key once: an advisory lock does not exclude the transaction that holds it. */

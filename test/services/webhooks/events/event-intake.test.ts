@@ -3,7 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
 import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
-import { newKey, newTenant, startHarness, type TestTenant } from '../../../support/harness.ts';
+import {
+  newKey,
+  newTenant,
+  startHarness,
+  type TestHarness,
+  type TestTenant,
+} from '../../../support/harness.ts';
+import { median } from '../../../support/quantile.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
 import { PAYMENT, webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -25,6 +32,17 @@ const published = (tenant: TestTenant) =>
     'select id, object_id, sequence, xmin::text as transaction from webhooks.event where merchant_id = $1',
     [tenant.merchantId],
   );
+
+/** Milliseconds between the starts of the transactions that published events of this merchant. */
+async function gapsBetweenTransactions(of: TestHarness, { merchantId }: TestTenant): Promise<number[]> {
+  const starts = await sqlOf<{ ms: number }>(
+    of,
+    `select distinct extract(epoch from created_at)::float8 * 1000 as ms from platform.idempotency_record
+      where merchant_id = $1 order by ms`,
+    [merchantId],
+  );
+  return starts.slice(1).map(({ ms }, place) => Math.round(ms - starts[place]!.ms));
+}
 
 describe('events published concurrently', () => {
   it('share transactions, are numbered per object, and are returned as stored', async () => {
@@ -64,15 +82,26 @@ describe('events published concurrently', () => {
       await delay(1);
     }
     await Promise.all(calls);
-    const starts = await sqlOf<{ ms: number }>(
-      harness,
-      `select distinct extract(epoch from created_at)::float8 * 1000 as ms from platform.idempotency_record
-        where merchant_id = $1 order by ms`,
-      [tenant.merchantId],
-    );
-    const gaps = starts.slice(1).map(({ ms }, place) => Math.round(ms - starts[place]!.ms));
     // A timer may be a millisecond early; without the interval, most are 2 ms apart.
-    expect(gaps.toSorted((a, b) => a - b)[gaps.length >> 1]).toBeGreaterThan(3);
+    expect(median(await gapsBetweenTransactions(harness, tenant))).toBeGreaterThan(3);
+  });
+
+  it('leave deliveries of the same process as much time as it was busy during their transaction', async () => {
+    await using stack = new AsyncDisposableStack();
+    const delivering = await startHarness({ SERVICES: 'webhooks,webhook-lanes' });
+    stack.defer(() => delivering.close());
+    delivering.services.startWebhookLanes();
+    const client = webhooksFixture(delivering, delivering.transports.inProcess).events;
+    const tenant = newTenant();
+    const busy = setInterval(() => {
+      const until = performance.now() + 40;
+      while (performance.now() < until);
+    });
+    await Promise.all(Array.from({ length: 1_000 }, () => client.publishEvent(publication(tenant))));
+    clearInterval(busy);
+    const gaps = await gapsBetweenTransactions(delivering, tenant);
+    // Full groups follow each other: without the pause, some start 40 ms after the one before.
+    expect(Math.min(...gaps)).toBeGreaterThan(70);
   });
 
   it('are announced to other processes if they have deliveries', async () => {

@@ -46,7 +46,7 @@ const SLOW = [
 
 /** Journeys that fill the machine with faults or processes: after `slow`, three at a time, since each waits for minutes to recover. */
 const FAULTS = [
-  'test/journeys/{chaos-month,saga-faults,upgrade}.test.ts',
+  'test/journeys/{chaos-month,frozen-services,saga-faults,upgrade}.test.ts',
   'test/reconciliation/reconciliation.test.ts',
 ];
 

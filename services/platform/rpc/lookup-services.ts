@@ -4,15 +4,23 @@ import type { LookupFunction } from 'node:net';
 /** Name servers that are silent would use up the deadline of the call that waits for a connection. */
 const LATE_MS = 1_000;
 
+/** By then other services may have the addresses, and would get our calls with their tokens. */
+const OUTDATED_MS = 600_000;
+
+interface Answer {
+  readonly addresses: readonly LookupAddress[];
+  readonly atMs: number;
+}
+
 /** The last answer for each name. */
-const known = new Map<string, readonly LookupAddress[]>();
+const known = new Map<string, Answer>();
 /** Concurrent connections share one query. */
 const pending = new Map<string, Promise<readonly LookupAddress[]>>();
 
 /**
  * Looks up the addresses of services, in random order: a connection is made to the first that accepts it, so without this
  * the order of the resolver decides which process gets all calls. While the name cannot be resolved, its last addresses
- * serve, because connections are renewed all the time.
+ * serve for ten minutes, because connections are renewed all the time.
  */
 export const lookupServices: LookupFunction = (name, options, callback) => {
   if (!options.all) return dns.lookup(name, options, callback);
@@ -25,8 +33,8 @@ export const lookupServices: LookupFunction = (name, options, callback) => {
 async function addressesOf(name: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
   const answer = pending.get(name) ?? query(name, options).finally(() => pending.delete(name));
   pending.set(name, answer);
-  const last = known.get(name);
-  if (!last) return answer;
+  const { addresses: last, atMs } = known.get(name) ?? { atMs: 0 };
+  if (!last || performance.now() - atMs > OUTDATED_MS) return answer;
   const late = Promise.withResolvers<readonly LookupAddress[]>();
   const timer = setTimeout(() => late.resolve(last), LATE_MS);
   try {
@@ -40,7 +48,7 @@ function query(name: string, options: LookupOptions): Promise<readonly LookupAdd
   return new Promise((resolve, reject) => {
     dns.lookup(name, { ...options, all: true }, (error, addresses) => {
       if (error) return reject(error);
-      known.set(name, addresses);
+      known.set(name, { addresses, atMs: performance.now() });
       resolve(addresses);
     });
   });

@@ -12,9 +12,9 @@ import {
 import { createConnectTransport, createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node';
 import { Health } from '../../../proto/gen/health/v1/health_pb.js';
 import { propagatedTraces } from '../tracing/trace-calls.ts';
-import { type ClientTls, secureRequestOptions } from './client-tls.ts';
 import { withInterceptors } from './compose-call.ts';
-import { lookupServices } from './lookup-services.ts';
+import { requestOptions } from './services-agent.ts';
+import { type ClientTls, NOT_CONNECTED, ServicesConnector } from './services-connector.ts';
 import { UnaryCall } from './unary-call.ts';
 import { BAD_GATEWAY, unaryOverHttp } from './unary-exchange.ts';
 
@@ -30,11 +30,12 @@ const REPEAT_AFTER_MS = [20, 100, 400];
  */
 export function remoteTransport(baseUrl: string, token: string | undefined, tls?: ClientTls): Transport {
   const identified = [...propagatedTraces(), ...(token === undefined ? [] : [bearer(token)])];
-  const run = withInterceptors([repeatWhenDisconnected, ...identified], unaryOverHttp(baseUrl, tls));
+  const connector = new ServicesConnector(baseUrl, tls);
+  const run = withInterceptors([repeatWhenDisconnected, ...identified], unaryOverHttp(baseUrl, connector));
   const { stream } = createConnectTransport({
     baseUrl,
     httpVersion: '1.1',
-    nodeOptions: tls ? secureRequestOptions(tls) : { lookup: lookupServices },
+    nodeOptions: requestOptions(connector),
     interceptors: [unreachableIsUnavailable, ...identified],
   });
   return {
@@ -98,8 +99,19 @@ const repeatWhenDisconnected: Interceptor = (next) => async (request) => {
   return next(request);
 };
 
+/** No connection was made: the call was not sent. */
+const NEVER_SENT = new Set(['ECONNREFUSED', 'UND_ERR_CONNECT_TIMEOUT', NOT_CONNECTED]);
+
 /** The connection failed, or ended without an answer, here or behind a load balancer. */
-const DISCONNECTED = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', BAD_GATEWAY]);
+const DISCONNECTED = new Set([
+  ...NEVER_SENT,
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'EPIPE',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  BAD_GATEWAY,
+]);
 
 const isDisconnected = (error: unknown) =>
   error instanceof ConnectError && DISCONNECTED.has(systemCodeOf(error.cause));
@@ -110,7 +122,7 @@ function isRepeatable({ method, message }: UnaryRequest, error: unknown): boolea
   // The standard's proto file does not declare it.
   if (method.parent.typeName === Health.typeName) return true;
   if ('idempotencyKey' in message && message.idempotencyKey !== '') return true;
-  return error instanceof ConnectError && systemCodeOf(error.cause) === 'ECONNREFUSED';
+  return error instanceof ConnectError && NEVER_SENT.has(systemCodeOf(error.cause));
 }
 
 const systemCodeOf = (cause: unknown): string =>

@@ -2,9 +2,8 @@ import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { Code, ConnectError, type UnaryRequest, type UnaryResponse } from '@connectrpc/connect';
 import { codeFromHttpStatus, errorFromJsonBytes } from '@connectrpc/connect/protocol-connect';
 import { type Dispatcher, Pool } from 'undici';
-import type { ClientTls } from './client-tls.ts';
 import type { UnaryFn } from './compose-call.ts';
-import { lookupServices } from './lookup-services.ts';
+import type { ServicesConnector } from './services-connector.ts';
 
 const PROTO = 'application/proto';
 const JSON_TYPE = 'application/json';
@@ -21,10 +20,10 @@ type ResponseHeaders = Parameters<NonNullable<Dispatcher.DispatchHandler['onResp
  * Makes unary calls with Connect's protocol over HTTP/1.1, each with one write and no streams, which would cost a
  * small call more than everything else. A failed connection is UNAVAILABLE, with undici's error as the cause.
  */
-export function unaryOverHttp(baseUrl: string, tls: ClientTls | undefined): UnaryFn {
+export function unaryOverHttp(baseUrl: string, connector: ServicesConnector): UnaryFn {
   const { origin, pathname } = new URL(baseUrl);
   const prefix = pathname.replace(/\/$/, '');
-  const pool = connectionPool(origin, tls);
+  const pool = connectionPool(origin, connector);
   return async (request) => {
     const { method, message, header, signal } = request;
     signal.throwIfAborted();
@@ -48,10 +47,9 @@ export function unaryOverHttp(baseUrl: string, tls: ClientTls | undefined): Unar
  * Returns the current connections. After the TLS files are replaced, the earlier ones close once their calls have
  * ended.
  */
-function connectionPool(origin: string, tls: ClientTls | undefined): () => Pool {
+function connectionPool(origin: string, { connect, tls }: ServicesConnector): () => Pool {
   const newPool = () =>
     new Pool(origin, {
-      allowH2: false,
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,
@@ -59,14 +57,7 @@ function connectionPool(origin: string, tls: ClientTls | undefined): () => Pool 
       // Calls have deadlines of their own, and some wait long on purpose.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: {
-        lookup: lookupServices,
-        ...(tls && {
-          ...tls.files.current,
-          ...(tls.serverName !== undefined && { servername: tls.serverName }),
-          maxCachedSessions: 0,
-        }),
-      },
+      connect,
     });
   let pool = newPool();
   tls?.files.onReplaced(() => {

@@ -8,8 +8,9 @@ import { newKeyRings } from '../../../local/generated-secrets.ts';
 import { findFreePort } from '../../../local/ports.ts';
 import { createLogger } from '../../../services/platform/process/telemetry.ts';
 import { openTlsFiles } from '../../../services/platform/process/tls-files.ts';
-import { secureRequestOptions } from '../../../services/platform/rpc/client-tls.ts';
 import { ALL_GRANTS } from '../../../services/platform/rpc/grants.ts';
+import { requestOptions } from '../../../services/platform/rpc/services-agent.ts';
+import { ServicesConnector } from '../../../services/platform/rpc/services-connector.ts';
 import { readComposeFile } from '../../support/compose-file.ts';
 import { GrpcJsClient } from '../../support/grpc-js-transport.ts';
 import { createTestDatabase } from '../../support/harness.ts';
@@ -143,7 +144,7 @@ export class MutualTlsSystem implements AsyncDisposable {
       createLogger('silent'),
     );
     this.#stack.defer(() => files.close());
-    const nodeOptions = secureRequestOptions({ files });
+    const nodeOptions = requestOptions(new ServicesConnector(this.baseUrl, { files }));
     return createConnectTransport({ baseUrl: this.baseUrl, httpVersion: '1.1', nodeOptions });
   }
 

@@ -31,7 +31,7 @@ const SILENT = new Set([
  * listeners.
  */
 const OWN: Readonly<Record<string, RegExp>> = {
-  undici: /^services\/platform\/rpc\/unary-exchange\.ts$/,
+  undici: /^services\/platform\/rpc\/(services-connector|unary-exchange)\.ts$/,
   '@connectrpc/connect-node': /^services\/platform\/rpc\/remote-transport\.ts$/,
   '@temporalio/client': /^workflows\//,
   '@temporalio/worker': /^workflows\//,
@@ -49,13 +49,14 @@ const OWN: Readonly<Record<string, RegExp>> = {
   'node:child_process': /^workflows\/workflow-bundle\.ts$/,
   // BlockList and isIP; the connections to the database and, with a deadline, to the mail server.
   'node:net':
-    /^(services\/platform\/(process\/setting-parsers|database\/connection-settings)|workflows\/(temporal\/tls-refusal|accounts\/smtp-mailer))\.ts$/,
+    /^(services\/platform\/(process\/setting-parsers|database\/connection-settings|rpc\/services-connector)|workflows\/(temporal\/tls-refusal|accounts\/smtp-mailer))\.ts$/,
   // Checks certificates, and finds out why Temporal refuses a connection.
   'node:tls': /^(services\/platform\/process\/tls-files|workflows\/temporal\/tls-refusal)\.ts$/,
   // The addresses of the services.
   'node:dns': /^services\/platform\/rpc\/lookup-services\.ts$/,
-  // The agent of connections to the services.
-  'node:https': /^services\/platform\/rpc\/client-tls\.ts$/,
+  // The agents of connections to the services.
+  'node:http': /^services\/platform\/rpc\/services-agent\.ts$/,
+  'node:https': /^services\/platform\/rpc\/services-agent\.ts$/,
 };
 
 /** Globals that reach a host, and ways to load a module without an import. */

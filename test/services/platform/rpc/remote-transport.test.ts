@@ -1,13 +1,14 @@
-import dns from 'node:dns';
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, LookupFunction } from 'node:net';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
+import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
+import { resolverOf } from '../../../support/name-resolver.ts';
 
 /** Fails the first call. */
 type FirstAnswer = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -17,10 +18,16 @@ const disconnect: FirstAnswer = ({ socket }) => socket.destroy();
 const badGateway: FirstAnswer = (_request, response) =>
   response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
 
+/** A server that answers whether it is alive, as services do, and requests in this way. */
+const createServices = (onCall: RequestListener) =>
+  createServer((request, response) =>
+    request.method === 'HEAD' ? response.writeHead(404).end() : onCall(request, response),
+  );
+
 /** Services that fail the first call in this way, and answer the others with nothing. */
 async function startFailingServices(failFirst: FirstAnswer) {
   let calls = 0;
-  const server = createServer((request, response) => {
+  const server = createServices((request, response) => {
     calls += 1;
     if (calls === 1) return failFirst(request, response);
     return response.writeHead(200, { 'content-type': 'application/proto' }).end();
@@ -59,7 +66,8 @@ test.each([
 );
 
 test('a call and its request end at the deadline or when its caller stops waiting', async () => {
-  const server = createServer().listen(0, '127.0.0.1');
+  const calls = new EventEmitter();
+  const server = createServices((request) => calls.emit('call', request)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
@@ -69,7 +77,7 @@ test('a call and its request end at the deadline or when its caller stops waitin
     [{ timeoutMs: 200 }, Code.DeadlineExceeded],
     [{ signal: caller.signal }, Code.Canceled],
   ] as const) {
-    const received = once(server, 'request');
+    const received = once(calls, 'call');
     const answer = products.listProducts(newTenant(), options).catch((error: unknown) => error);
     const [request] = await received;
     const ended = once(request.socket, 'close');
@@ -82,7 +90,7 @@ test('a call and its request end at the deadline or when its caller stops waitin
 /** Services at this address that answer every call with nothing. */
 async function startServices(address: string, port = 0) {
   let calls = 0;
-  const server = createServer((_request, response) => {
+  const server = createServices((_request, response) => {
     calls += 1;
     response.writeHead(200, { 'content-type': 'application/proto' }).end();
   }).listen(port, address);
@@ -94,33 +102,12 @@ async function startServices(address: string, port = 0) {
   return { port: (server.address() as AddressInfo).port, calls: () => calls };
 }
 
-/** The answer of the resolver for a name: its addresses, in this order; an error; or none at all. */
-interface Resolver {
-  answer: readonly string[] | Error | 'SILENT';
-}
-
-function resolverOf(name: string, answer: readonly string[]): Resolver {
-  const lookup = dns.lookup as LookupFunction;
-  const resolver: Resolver = { answer };
-  const fakeLookup: LookupFunction = (host, options, callback) => {
-    const { answer } = resolver;
-    if (host !== name) return lookup(host, options, callback);
-    if (answer === 'SILENT') return;
-    const failed = answer instanceof Error;
-    const addresses = failed ? [] : answer.map((address) => ({ address, family: 4 }));
-    process.nextTick(() => callback(failed ? answer : null, addresses));
-  };
-  vi.spyOn(dns, 'lookup').mockImplementation(fakeLookup as typeof dns.lookup);
-  onTestFinished(() => void vi.restoreAllMocks());
-  return resolver;
-}
-
 /** Lets connections become as old as they may. */
-const outliveConnections = () => void vi.setSystemTime(Date.now() + 61_000);
+const outliveConnections = () => void vi.advanceTimersByTime(61_000);
 
 test('the processes of a name share its calls, within a minute also one that starts later', async () => {
   resolverOf('shared.test', ['127.0.0.1', '127.0.0.2']);
-  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const first = await startServices('127.0.0.1');
   const transport = remoteTransport(`http://shared.test:${first.port}`, 'mps_token');
@@ -137,7 +124,7 @@ test('the processes of a name share its calls, within a minute also one that sta
 
 test('services whose name cannot be resolved any more are called at their last addresses', async () => {
   const resolver = resolverOf('lost.test', ['127.0.0.1']);
-  vi.useFakeTimers({ toFake: ['Date'] });
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const services = await startServices('127.0.0.1');
   const transport = remoteTransport(`http://lost.test:${services.port}`, 'mps_token');
@@ -149,4 +136,44 @@ test('services whose name cannot be resolved any more are called at their last a
     await products.listProducts(newTenant(), { timeoutMs: 5_000 });
   }
   expect(services.calls()).toBe(3);
+});
+
+test('addresses of a name that has not been resolved for ten minutes, which may be those of others by then, get no calls', async () => {
+  const resolver = resolverOf('outdated.test', ['127.0.0.1']);
+  vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const services = await startServices('127.0.0.1');
+  const transport = remoteTransport(`http://outdated.test:${services.port}`, 'mps_token');
+  const products = createClient(ProductService, transport);
+  await products.listProducts(newTenant());
+  resolver.answer = Object.assign(new Error('EAI_AGAIN'), { code: 'EAI_AGAIN', syscall: 'getaddrinfo' });
+  vi.advanceTimersByTime(601_000);
+  await expect(products.listProducts(newTenant())).rejects.toMatchObject({ code: Code.Unavailable });
+  expect(services.calls()).toBe(1);
+});
+
+/** A process that accepts connections, as its kernel does while it is frozen, and does nothing else. */
+async function startFrozen(address: string, port: number) {
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => sockets.add(socket)).listen(port, address);
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+}
+
+test('neither a call that must not be repeated nor a stream is given to a frozen process, if another one answers', async () => {
+  resolverOf('frozen.test', ['127.0.0.2', '127.0.0.1']);
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const services = await startServices('127.0.0.1');
+  await startFrozen('127.0.0.2', services.port);
+  const url = `http://frozen.test:${services.port}`;
+  const claims = createClient(WorkflowCommandService, remoteTransport(url, 'mps_token'));
+  await claims.claimCommands({ maxCommands: 1 });
+  const events = createClient(EventService, remoteTransport(url, 'mps_token'));
+  // The stand-in's answer is not a stream's.
+  const feed = Array.fromAsync(events.getEventFeed({}));
+  await expect(feed).rejects.toMatchObject({ code: Code.Internal });
+  expect(services.calls()).toBe(2);
 });

@@ -1,0 +1,193 @@
+import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { buildConnector, errors } from 'undici';
+import type { TlsFiles } from '../process/tls-files.ts';
+import { lookupServices } from './lookup-services.ts';
+import { type Proof, proveAlive } from './prove-alive.ts';
+
+/** How long a process may take to accept a connection, and then to answer on it. */
+const ANSWER_MS = 2_000;
+/** How often addresses from which nothing has come are asked. */
+const CHECK_MS = 1_000;
+/** Together as long as calls may take: while every process is silent, their deadlines decide. */
+const MAX_ATTEMPTS = 5;
+
+/** The code of the cause when no process took the connection of a call. */
+export const NOT_CONNECTED = 'NOT_CONNECTED';
+
+/** How a client authenticates, and which server it expects. */
+export interface ClientTls {
+  readonly files: TlsFiles;
+  /** The name in the certificate of the server. Default: the host of the URL. */
+  readonly serverName?: string | undefined;
+}
+
+/** The connections to one address of services. */
+interface Peer {
+  readonly sockets: Set<Socket>;
+  /** By these, at the last check. */
+  bytesRead: number;
+}
+
+/**
+ * Connects to the processes of services behind one name. The kernel of a frozen process still accepts connections, and a
+ * host that is gone refuses none. So a new connection has to answer before it gets a call, and an address from which nothing
+ * comes is asked once a second. While one does not answer and others of the name do, its connections end and it gets no new
+ * ones.
+ */
+export class ServicesConnector {
+  readonly tls: ClientTls | undefined;
+  readonly #target: buildConnector.Options;
+  readonly #peers = new Map<string, Peer>();
+  /** The addresses that did not answer. */
+  readonly #silent = new Set<string>();
+  /** Those that are being asked. */
+  readonly #asked = new Set<string>();
+  /** The connections on which addresses are asked. */
+  readonly #probes = new Map<string, Socket>();
+  /** The resolver's latest answer; none for a URL with an IP address. */
+  #addresses: readonly string[] = [];
+  #checking: NodeJS.Timeout | undefined;
+
+  constructor(origin: string, tls: ClientTls | undefined) {
+    const { protocol, host, hostname, port } = new URL(origin);
+    this.#target = { protocol, host, port, hostname: hostname.replaceAll(/[[\]]/g, '') };
+    this.tls = tls;
+  }
+
+  /** Opens a connection to a process that has just answered. Undici and the agents of Node.js call it. */
+  readonly connect = (_target: unknown, callback: buildConnector.Callback): void => {
+    this.#open().then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, null),
+    );
+  };
+
+  async #open(): Promise<Socket> {
+    for (let attempt = 1; ; attempt += 1) {
+      const socket = await this.#connectBy(this.#lookup).catch((error: unknown) => {
+        if (!isTimeout(error) || attempt === MAX_ATTEMPTS) throw error;
+      });
+      if (!socket) continue;
+      const address = socket.remoteAddress ?? '';
+      const proof = await proveAlive(socket, ANSWER_MS);
+      if (proof === 'OPEN') return this.#watched(socket, address);
+      socket.destroy();
+      // A process that is about to stop serves one request per connection.
+      if (proof === 'CLOSING') return this.#watched(await this.#connectTo(address), address);
+      if (proof === 'SILENT') this.#passOver(address);
+      if (proof === 'CLOSED' || attempt === MAX_ATTEMPTS) throw notConnected(address);
+    }
+  }
+
+  /** The addresses of services in random order, silent ones last. */
+  readonly #lookup: LookupFunction = (name, options, callback) =>
+    lookupServices(name, options, (error, addresses, family) => {
+      if (error || typeof addresses === 'string') return callback(error, addresses, family);
+      this.#addresses = addresses.map(({ address }) => address);
+      for (const address of this.#silent)
+        if (!this.#addresses.includes(address)) this.#silent.delete(address);
+      const { silent = [], alive = [] } = Object.groupBy(addresses, ({ address }) =>
+        this.#silent.has(address) ? 'silent' : 'alive',
+      );
+      callback(null, [...alive, ...silent]);
+    });
+
+  #connectTo(address: string): Promise<Socket> {
+    return this.#connectBy((_name, _options, callback) =>
+      callback(null, [{ address, family: isIP(address) }]),
+    );
+  }
+
+  #connectBy(lookup: LookupFunction): Promise<Socket> {
+    const { files, serverName } = this.tls ?? {};
+    const connect = buildConnector({
+      ...files?.current,
+      ...(serverName !== undefined && { servername: serverName }),
+      allowH2: false,
+      maxCachedSessions: 0,
+      timeout: ANSWER_MS,
+      lookup,
+    } as buildConnector.BuildOptions);
+    return new Promise((resolve, reject) => {
+      // It returns the socket, which its types do not say.
+      const connecting: unknown = connect(this.#target, (error, socket) =>
+        error ? reject(error) : resolve(socket as Socket),
+      );
+      // Node.js then tries the next address.
+      (connecting as Socket).on('connectionAttemptTimeout', (address) => this.#silent.add(address));
+    });
+  }
+
+  #watched(socket: Socket, address: string): Socket {
+    this.#silent.delete(address);
+    const peer = this.#peers.get(address) ?? { sockets: new Set(), bytesRead: 0 };
+    this.#peers.set(address, peer);
+    peer.sockets.add(socket);
+    socket.once('close', () => {
+      peer.sockets.delete(socket);
+      if (peer.sockets.size === 0) this.#peers.delete(address);
+    });
+    this.#checking ??= setInterval(() => this.#check(), CHECK_MS).unref();
+    return socket;
+  }
+
+  #check(): void {
+    if (this.#peers.size === 0) {
+      clearInterval(this.#checking);
+      this.#checking = undefined;
+      for (const probe of this.#probes.values()) probe.destroy();
+      return;
+    }
+    for (const [address, peer] of this.#peers) {
+      const bytesRead = [...peer.sockets].reduce((sum, socket) => sum + socket.bytesRead, 0);
+      if (bytesRead === peer.bytesRead) void this.#ask(address);
+      peer.bytesRead = bytesRead;
+    }
+    for (const address of this.#silent) void this.#ask(address);
+  }
+
+  async #ask(address: string): Promise<void> {
+    const isOnly = this.#addresses.every((other) => other === address);
+    if (isOnly || this.#asked.has(address)) return;
+    this.#asked.add(address);
+    const proof = await this.#probe(address);
+    this.#asked.delete(address);
+    if (proof === 'SILENT') this.#passOver(address);
+    else if (proof !== 'CLOSED') this.#silent.delete(address);
+  }
+
+  async #probe(address: string): Promise<Proof> {
+    try {
+      const probe = this.#probes.get(address) ?? (await this.#openProbe(address));
+      const proof = await proveAlive(probe, ANSWER_MS);
+      if (proof !== 'OPEN') probe.destroy();
+      return proof;
+    } catch (error) {
+      return isTimeout(error) ? 'SILENT' : 'CLOSED';
+    }
+  }
+
+  async #openProbe(address: string): Promise<Socket> {
+    const probe = await this.#connectTo(address);
+    this.#probes.set(address, probe);
+    return probe.once('close', () => this.#probes.delete(address));
+  }
+
+  /** Ends the connections to an address that does not answer, unless no other does. */
+  #passOver(address: string): void {
+    this.#silent.add(address);
+    if (this.#addresses.every((other) => this.#silent.has(other))) return;
+    for (const socket of this.#peers.get(address)?.sockets ?? []) socket.destroy(timedOut(address));
+  }
+}
+
+const isTimeout = (error: unknown) => error instanceof errors.ConnectTimeoutError;
+
+const notConnected = (address: string) =>
+  Object.assign(new Error(`${address} accepts connections but does not answer`), {
+    code: NOT_CONNECTED,
+    syscall: 'connect',
+  });
+
+const timedOut = (address: string) =>
+  Object.assign(new Error(`${address} does not answer`), { code: 'ETIMEDOUT', syscall: 'read' });

@@ -34,7 +34,7 @@ export async function quoteAdvance(
   const { merchantId, environment, toDate, occurredAt, maxAmountMinor } = request;
   const schedule = await funds.listAdvanceableInstallments(
     { merchantId, environment, toDate, occurredAt },
-    callFor(context),
+    { ...callFor(context), signal: context.signal },
   );
   const rate = await database.readOne(selectRate({ ...tenantOf(request), at: quotedAt }));
   const monthlyRateBps = rate?.monthly_rate_bps ?? defaultRateBps;

@@ -71,13 +71,13 @@ export async function requestAdvance(
   const claimed = await inTransaction((tx) => claimQuote(tx, requester));
   if (claimed.quote.expired) throw quoteExpired(claimed.quote.expiresAt);
   const reservation = reservationRequest({ ...request, advanceRequestId: requester.advanceRequestId });
-  const call = callFor(context);
   if (!claimed.isRequested) {
     const installments = claimed.installments.map(({ installmentId, version }) => ({
       installmentId,
       version,
     }));
-    await funds.reserveForAdvance({ ...reservation, installments }, call).catch(async (error: unknown) => {
+    const reserving = funds.reserveForAdvance({ ...reservation, installments }, callFor(context));
+    await reserving.catch(async (error: unknown) => {
       if (!FINAL_REFUSALS.has(errorInfoOf(error)?.reason)) throw error;
       await inTransaction((tx) => markStale(tx, requester));
     });
@@ -86,7 +86,7 @@ export async function requestAdvance(
   return writes.run<typeof RequestAdvanceResponseSchema>(request, context, commit).catch(async (error) => {
     // This call or a concurrent one may have reserved installments for a quote that can no longer be requested.
     const isFinal = error instanceof DomainError && FINAL_REFUSALS.has(error.reason);
-    if (isFinal) await funds.freeReservation(reservation, call);
+    if (isFinal) await funds.freeReservation(reservation, callFor(context));
     throw error;
   });
 }

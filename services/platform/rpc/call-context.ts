@@ -75,9 +75,19 @@ export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
  */
 const AREA_DEADLINE_MS = 8_000;
 
-/** The options of a call to another area, which belongs to the request that caused this call. */
-export function callFor(context: Pick<HandlerContext, 'values'>) {
-  return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) }, timeoutMs: AREA_DEADLINE_MS };
+/** The share of the time that its own caller still waits which a call to another area may take. */
+const AREA_SHARE = 0.8;
+
+/**
+ * The options of a call to another area, which belongs to the request that caused this call. Its deadline depends on the time
+ * that is left, so ask for each call anew. What goes on after the caller's deadline, such as undoing a step, has the whole time.
+ */
+export function callFor(
+  context: Pick<HandlerContext, 'values'> & Partial<Pick<HandlerContext, 'timeoutMs'>>,
+) {
+  const remainingMs = context.timeoutMs?.() ?? Number.POSITIVE_INFINITY;
+  const timeoutMs = remainingMs > 0 ? Math.min(AREA_DEADLINE_MS, remainingMs * AREA_SHARE) : AREA_DEADLINE_MS;
+  return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) }, timeoutMs: Math.ceil(timeoutMs) };
 }
 
 /** Reads one header of a call. */

@@ -37,6 +37,7 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
   #responseTrailer: Headers | undefined;
   #controller: AbortController | undefined;
   #endedBy: ConnectError | undefined;
+  #deadlineAt: number | undefined;
 
   constructor(
     method: DescMethodUnary,
@@ -93,8 +94,9 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
     return this.#controller.signal;
   }
 
-  timeoutMs(): undefined {
-    return undefined;
+  /** The time until the deadline, 0 or less once it has passed; undefined without one. */
+  timeoutMs(): number | undefined {
+    return this.#deadlineAt === undefined ? undefined : this.#deadlineAt - performance.now();
   }
 
   /** Aborts the signal of a call whose caller has stopped waiting. */
@@ -114,6 +116,7 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
     caller: AbortSignal | undefined,
   ): Promise<T> {
     if (timeoutMs === undefined && caller === undefined) return start();
+    if (timeoutMs !== undefined) this.#deadlineAt = performance.now() + timeoutMs;
     return new Promise((resolve, reject) => {
       const end = (error: ConnectError) => {
         stopWaiting();

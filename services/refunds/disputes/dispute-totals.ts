@@ -43,9 +43,9 @@ export async function deductedBy(
   context: HandlerContext,
 ): Promise<ReadonlyMap<string, bigint>> {
   const deducted = new Map<string, bigint>();
-  const call = { ...callFor(context), signal: context.signal };
   for (let start = 0; start < disputeIds.length; start += MAX_SOURCES) {
     const sourceIds = disputeIds.slice(start, start + MAX_SOURCES);
+    const call = { ...callFor(context), signal: context.signal };
     const { amountsMinor } = await funds.getDeductions({ merchantId, environment, sourceIds }, call);
     for (const [id, amountMinor] of Object.entries(amountsMinor)) deducted.set(id, amountMinor);
   }

@@ -3,6 +3,11 @@ import { isSecureAddress } from '../session/secure-address.ts';
 import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;
+/**
+ * The age at which the provider is discovered anew before an ID token is verified. The keys are read again with it: openid-client
+ * does not look for an unknown key within a minute, and a code that has been exchanged cannot be exchanged again.
+ */
+const KEYS_FRESH_MS = 1_000;
 /** The difference of the provider's clock that ID tokens may show. */
 const CLOCK_TOLERANCE_S = 120;
 /** OpenID Connect allows a `sub` of at most 255 characters. */
@@ -31,12 +36,13 @@ export interface OpenIdClientOptions {
 }
 
 /**
- * The dashboard's OpenID Connect client. Discovery happens on first use and is retried after a failure, so that dashboard
- * and provider may start in any order. Methods throw the errors of openid-client.
+ * The dashboard's OpenID Connect client. Discovery happens on first use, for each ID token, and again after a failure, so that
+ * dashboard and provider may start in any order, and the provider may replace its keys at any time. Methods throw the errors of openid-client.
  */
 export class OpenIdClient {
   readonly #options: OpenIdClientOptions;
   #discovered: Promise<oidc.Configuration> | undefined;
+  #discoveredAtMs = 0;
 
   constructor(options: OpenIdClientOptions) {
     this.#options = options;
@@ -58,7 +64,7 @@ export class OpenIdClient {
 
   /** Exchanges the code of a callback. `search` is the callback's query, with its question mark. */
   async identify(search: string, { state, nonce, codeVerifier }: SignInFlow): Promise<Identity> {
-    const provider = await this.#provider();
+    const provider = await this.#provider(KEYS_FRESH_MS);
     // Not from the request's Host header, which the client controls.
     const url = new URL(this.#options.redirectUri());
     url.search = search;
@@ -87,12 +93,16 @@ export class OpenIdClient {
     return oidc.buildEndSessionUrl(provider).href;
   }
 
-  #provider(): Promise<oidc.Configuration> {
-    this.#discovered ??= this.#discover().catch((error) => {
-      this.#discovered = undefined;
+  #provider(maxAgeMs = Number.POSITIVE_INFINITY): Promise<oidc.Configuration> {
+    if (performance.now() - this.#discoveredAtMs > maxAgeMs) this.#discovered = undefined;
+    if (this.#discovered) return this.#discovered;
+    const discovered = this.#discover().catch((error) => {
+      if (this.#discovered === discovered) this.#discovered = undefined;
       throw error;
     });
-    return this.#discovered;
+    this.#discovered = discovered;
+    this.#discoveredAtMs = performance.now();
+    return discovered;
   }
 
   #discover(): Promise<oidc.Configuration> {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, afterEach, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../../../local/ports.ts';
 import { AccountService } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { startDashboardFixture } from '../dashboard-fixture.ts';
@@ -9,6 +10,8 @@ import { type Lies, startLyingProvider } from './lying-provider.ts';
 import { SESSION } from './sign-in-fixture.ts';
 
 const CLIENT = 'dashboard';
+/** How long the dashboard does not look for new keys. */
+const KEYS_KEPT_MS = 1_100;
 const nowS = () => Math.floor(Date.now() / 1_000);
 
 const port = await findFreePort();
@@ -45,6 +48,13 @@ test('a person with a valid ID token is signed in, by the ID token only', async 
   const { browser, page } = await signInBy({});
   expect(page.url.pathname).toBe('/account');
   expect(await accountOf(browser)).toMatchObject({ email: 'ana@shop.example', emailVerified: true });
+});
+
+test('people can sign in a second after the provider has replaced its keys without notice', async () => {
+  expect((await signInBy({})).page.url.pathname).toBe('/account');
+  await delay(KEYS_KEPT_MS);
+  onTestFinished(() => delay(KEYS_KEPT_MS));
+  expect((await signInBy({ nextKey: true })).page.url.pathname).toBe('/account');
 });
 
 const untrue: readonly (readonly [string, Lies])[] = [

@@ -11,6 +11,8 @@ export interface Lies {
   readonly header?: Readonly<Record<string, unknown>>;
   /** Signs with a key that it does not publish. */
   readonly foreignKey?: boolean;
+  /** Publishes and uses its next key alone. That is no lie, but comes without notice. */
+  readonly nextKey?: boolean;
   /** Removes the signature. */
   readonly unsigned?: boolean;
   readonly userinfo?: Readonly<Record<string, unknown>>;
@@ -31,7 +33,7 @@ export interface LyingProvider {
   stop(): Promise<void>;
 }
 
-const [own, foreign] = [newKey(), newKey()];
+const [own, next, foreign] = [newKey(), newKey(), newKey()];
 
 /** Starts it at this path of a port; its issuer ends with the path. */
 export async function startLyingProvider(port: number, clientId: string, path = ''): Promise<LyingProvider> {
@@ -62,7 +64,11 @@ export async function startLyingProvider(port: number, clientId: string, path = 
         return json({ ...metadata(issuer), ...lies.metadata });
       case '/jwks':
         return json({
-          keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'own', use: 'sig', alg: 'RS256' }],
+          keys: [
+            lies.nextKey
+              ? { ...next.publicKey.export({ format: 'jwk' }), kid: 'next', use: 'sig', alg: 'RS256' }
+              : { ...own.publicKey.export({ format: 'jwk' }), kid: 'own', use: 'sig', alg: 'RS256' },
+          ],
         });
       case '/auth': {
         const code = crypto.randomUUID();
@@ -122,10 +128,10 @@ const truth = (issuer: string, clientId: string) => {
   };
 };
 
-function idToken({ claims, header, foreignKey, unsigned }: Lies, true_: object): string {
+function idToken({ claims, header, nextKey, foreignKey, unsigned }: Lies, true_: object): string {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-  const input = `${encode({ alg: 'RS256', kid: 'own', ...header })}.${encode({ ...true_, ...claims })}`;
-  const { privateKey } = foreignKey ? foreign : own;
+  const input = `${encode({ alg: 'RS256', kid: nextKey ? 'next' : 'own', ...header })}.${encode({ ...true_, ...claims })}`;
+  const { privateKey } = foreignKey ? foreign : nextKey ? next : own;
   return `${input}.${unsigned ? '' : sign('RSA-SHA256', Buffer.from(input), privateKey).toString('base64url')}`;
 }
 

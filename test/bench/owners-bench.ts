@@ -1,14 +1,10 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { findFreePort } from '../../local/ports.ts';
 import { textTable } from '../../local/text-table.ts';
 import { median } from '../support/quantile.ts';
 import { startDeliveryBench } from './delivery-bench.ts';
+import { startLaneOwner, WITHOUT_LANES } from './lane-owner.ts';
 import { totalCpuSeconds } from './process-cpu.ts';
-import type { StartedSystem } from './started-system.ts';
 import { latencies, whenArrived } from './webhooks-bench.ts';
 
 const SECONDS = 20;
@@ -18,7 +14,6 @@ const ROUNDS = 3;
 const PER_SECOND = 500;
 /** Enough that lanes of both owners have work. */
 const MERCHANTS = 100;
-const WITHOUT_LANES = 'refunds,catalog,funds,advances,webhooks,api-keys,accounts';
 const SETTLE_MS = 5_000;
 const HEADINGS = ['', 'accept to arrival p50/p95/p99 ms', 'CPU s', 'deliveries/CPU s', 'lanes owned'];
 
@@ -28,11 +23,11 @@ const HEADINGS = ['', 'accept to arrival p50/p95/p99 ms', 'CPU s', 'deliveries/C
  */
 export async function benchOwners(): Promise<void> {
   await using stack = new AsyncDisposableStack();
-  const { system, sink, publisher } = await startDeliveryBench(stack, { SERVICES: WITHOUT_LANES });
+  const { system, sink, publisher } = await startDeliveryBench(stack, WITHOUT_LANES);
   const client = new pg.Client({ connectionString: system.databaseUrl });
   await client.connect();
   stack.defer(() => client.end());
-  await using first = await startOwner(system);
+  await using first = await startLaneOwner(system);
   const merchants = Array.from({ length: MERCHANTS }, () => crypto.randomUUID());
   await Promise.all(merchants.map((merchantId) => publisher.subscribe(merchantId, sink.promptUrl)));
 
@@ -48,10 +43,9 @@ export async function benchOwners(): Promise<void> {
   const measure = async (name: 'one' | 'two', pids: readonly number[]) => {
     await delay(SETTLE_MS);
     await deliver(WARM_UP_SECONDS);
-    const cpu = () => pids.reduce((sum, pid) => sum + totalCpuSeconds(pid), 0);
-    const before = cpu();
+    const before = totalCpuSeconds(...pids);
     const accepted = await deliver(SECONDS);
-    const used = cpu() - before;
+    const used = totalCpuSeconds(...pids) - before;
     perCpuSecond[name].push(accepted.length / used);
     rows.push([
       name,
@@ -63,7 +57,7 @@ export async function benchOwners(): Promise<void> {
   };
   for (let round = 0; round < ROUNDS; round += 1) {
     await measure('one', [system.pid, first.pid]);
-    await using second = await startOwner(system);
+    await using second = await startLaneOwner(system);
     await measure('two', [system.pid, first.pid, second.pid]);
   }
   console.log(`\n${textTable([HEADINGS, ...rows])}`);
@@ -77,32 +71,4 @@ async function lanesOwned(client: pg.Client): Promise<string> {
     'select count(*)::int as lanes from webhooks.lane where owner_id is not null group by owner_id order by 1 desc',
   );
   return rows.map(({ lanes }) => lanes).join(' + ');
-}
-
-/** A process that owns lanes and does nothing else. */
-async function startOwner({ databaseUrl, laneSettings }: StartedSystem) {
-  const opsPort = await findFreePort();
-  const script = fileURLToPath(new URL('../../services/webhook-lanes.ts', import.meta.url));
-  const settings = { ...laneSettings, DATABASE_URL: databaseUrl, HOST: '127.0.0.1', OPS_PORT: `${opsPort}` };
-  const child = spawn(process.execPath, [script], {
-    env: { ...process.env, ...settings },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const ended = once(child, 'exit');
-  const isReady = () =>
-    fetch(`http://127.0.0.1:${opsPort}/readyz`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  while (!(await isReady())) {
-    if (child.exitCode !== null) throw new Error('the process that owns lanes ended while it started');
-    await delay(100);
-  }
-  return {
-    pid: child.pid!,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
 }

@@ -12,10 +12,10 @@ interface ProcessStat {
 }
 
 /**
- * CPU seconds that a process and its descendants have used so far, by the name of the process; what ended is counted
+ * CPU seconds that processes and their descendants have used so far, by the name of the process; what ended is counted
  * for the one that waited for it. Linux only: elsewhere the record is empty.
  */
-export function cpuSeconds(root: number): Record<string, number> {
+export function cpuSeconds(...roots: readonly number[]): Record<string, number> {
   if (process.platform !== 'linux') return {};
   const children = Map.groupBy(allProcesses(), ({ parent }) => parent);
   const sums: Record<string, number> = {};
@@ -23,14 +23,16 @@ export function cpuSeconds(root: number): Record<string, number> {
     sums[name] = (sums[name] ?? 0) + seconds;
     for (const child of children.get(pid) ?? []) add(child);
   };
-  const own = statOf(root);
-  if (own) add(own);
+  for (const root of roots) {
+    const own = statOf(root);
+    if (own) add(own);
+  }
   return sums;
 }
 
 /** The same of all processes together. */
-export const totalCpuSeconds = (root: number): number =>
-  Object.values(cpuSeconds(root)).reduce((sum, seconds) => sum + seconds, 0);
+export const totalCpuSeconds = (...roots: readonly number[]): number =>
+  Object.values(cpuSeconds(...roots)).reduce((sum, seconds) => sum + seconds, 0);
 
 function allProcesses(): ProcessStat[] {
   return readdirSync('/proc').flatMap((entry) => (/^\d+$/.test(entry) ? (statOf(Number(entry)) ?? []) : []));

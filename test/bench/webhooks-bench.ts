@@ -4,6 +4,7 @@ import { textTable } from '../../local/text-table.ts';
 import { type DatabaseWork, databaseWork, idleWorkPerSecond } from './database-work.ts';
 import { type DeliveryBench, startDeliveryBench } from './delivery-bench.ts';
 import type { AcceptedEvent, Load } from './event-publisher.ts';
+import { startLaneOwner, WITHOUT_LANES } from './lane-owner.ts';
 import { cpuSeconds } from './process-cpu.ts';
 import type { WebhookSink } from './webhook-sink.ts';
 
@@ -24,6 +25,8 @@ const RUNS: readonly Run[] = [
   // Last, because its events are still retried when the others are done.
   { name: '200/s beside 20/s that hang', load: { perSecond: 200 }, hanging: 20 },
 ];
+/** Of a system whose publisher and lanes are in separate processes, as in docker-compose.yml. */
+const SEPARATE_RUNS = RUNS.slice(0, 3);
 const NO_WORK: DatabaseWork = { transactions: 0, walFlushes: 0 };
 /** Time to finish what a start leaves to do. */
 const START_MS = 20_000;
@@ -31,33 +34,50 @@ const MOST_WAIT_MS = 120_000;
 /** Time to finish what follows an arrival: recording it, and Temporal's own work. */
 const SETTLE_MS = 3_000;
 const HEADINGS = [
-  ...['events', 'accept to arrival p50/p95/p99 ms', 'deliveries/s', 'CPU s', 'deliveries/CPU s'],
+  ...['accept to arrival p50/p95/p99 ms', 'deliveries/s', 'CPU s', 'deliveries/CPU s'],
   ...['transactions/event', 'WAL flushes/event'],
 ];
 
 /**
  * From the answer that accepts an event to its arrival at the receiver, the CPU of all processes of the system, as
  * `npm start` runs it, and the transactions and WAL flushes of PostgreSQL without those of an idle system: at three rates,
- * at the most it takes, and beside an endpoint that hangs.
+ * at the most it takes, and beside an endpoint that hangs. Then at the three rates with lanes in a process of their own.
  */
 export async function benchWebhooks(): Promise<void> {
   console.log(
     `webhooks: events of 1 KB to a TLS receiver that takes 5 ms, ${availableParallelism()} cores, publisher and ` +
       `receiver on them too, ${SECONDS} s each`,
   );
+  {
+    await using stack = new AsyncDisposableStack();
+    const bench = await startDeliveryBench(stack);
+    await measureRuns('publisher and lanes in one process', bench, RUNS, [bench.system.pid]);
+  }
   await using stack = new AsyncDisposableStack();
-  const bench = await startDeliveryBench(stack);
+  const bench = await startDeliveryBench(stack, WITHOUT_LANES);
+  const owner = stack.use(await startLaneOwner(bench.system));
+  await measureRuns('in separate processes', bench, SEPARATE_RUNS, [bench.system.pid, owner.pid]);
+}
+
+/** @param pids the processes whose CPU, with that of their descendants, is the system's. */
+async function measureRuns(
+  name: string,
+  bench: DeliveryBench,
+  runs: readonly Run[],
+  pids: readonly number[],
+): Promise<void> {
   // Before the first event, because the system stays busy for up to a minute after a run.
   await delay(START_MS);
   const idle = await idleWorkPerSecond(bench.system.databaseUrl);
-  await measure(bench, WARM_UP, NO_WORK);
+  await measure(bench, pids, WARM_UP, NO_WORK);
   const rows: string[][] = [];
-  for (const run of RUNS) rows.push(await measure(bench, run, idle));
-  console.log(`\n${textTable([HEADINGS, ...rows])}`);
+  for (const run of runs) rows.push(await measure(bench, pids, run, idle));
+  console.log(`\n${textTable([[name, ...HEADINGS], ...rows])}`);
 }
 
 async function measure(
   { system, sink, publisher }: DeliveryBench,
+  pids: readonly number[],
   { name, load, hanging }: Run,
   idle: DatabaseWork,
 ): Promise<string[]> {
@@ -65,7 +85,7 @@ async function measure(
   await publisher.subscribe(merchantId, sink.promptUrl);
   if (hanging) await publisher.subscribe(slowMerchantId, sink.hangingUrl);
   await delay(SETTLE_MS);
-  const before = cpuSeconds(system.pid);
+  const before = cpuSeconds(...pids);
   const workBefore = await databaseWork(system.databaseUrl);
   const startedAt = performance.now();
   const beside = hanging ? publisher.publish(slowMerchantId, { perSecond: hanging }, SECONDS) : [];
@@ -73,7 +93,7 @@ async function measure(
   await beside;
   const lastAt = await whenArrived(sink, accepted);
   await delay(SETTLE_MS);
-  const used = Object.entries(cpuSeconds(system.pid)).map(([process, s]) => ({
+  const used = Object.entries(cpuSeconds(...pids)).map(([process, s]) => ({
     process,
     seconds: s - (before[process] ?? 0),
   }));

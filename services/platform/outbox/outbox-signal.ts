@@ -9,7 +9,10 @@ import type { CommittedEvent } from './outbox-events.ts';
 /** What a commit added to the outbox: only events, or also commands. */
 export type OutboxWork = 'EVENTS' | 'COMMANDS';
 
+/** Announces commits with commands, and perhaps events. All who wait listen to it. */
 export const OUTBOX_CHANNEL = 'payments_outbox';
+/** Announces commits with events alone, which are the most by far: those who wait for commands are not woken by them. */
+export const EVENTS_CHANNEL = 'payments_events';
 /** The least time between two notifications: each costs about as much as a small read, in every process that listens. */
 const NOTIFY_INTERVAL_MS = 5;
 /** How long the connection stays open after the last wait, so that the next one can reuse it. */
@@ -53,6 +56,7 @@ export class OutboxSignal {
   /** Incremented by every signal. A version read before a query shows whether a signal came after it. */
   readonly #versions = { EVENTS: 0, COMMANDS: 0 };
   #waiting = 0;
+  readonly #channels = new Set([OUTBOX_CHANNEL]);
   #connection: Promise<PoolClient | undefined> | undefined;
   #linger: NodeJS.Timeout | undefined;
   #beginHandover: (() => Handover) | undefined;
@@ -113,7 +117,7 @@ export class OutboxSignal {
   /** Calls `wake` on each signal, until the returned function is called. */
   subscribe(work: OutboxWork, wake: () => void): () => void {
     this.#emitter.on(work, wake);
-    this.#startWaiting();
+    this.#startWaiting(work);
     return () => {
       this.#emitter.off(work, wake);
       this.#stopWaiting();
@@ -141,11 +145,12 @@ export class OutboxSignal {
   }
 
   async #notify(): Promise<void> {
+    const channel = this.#pending === 'EVENTS' ? EVENTS_CHANNEL : OUTBOX_CHANNEL;
     const payload = `${this.#sender} ${this.#pending}`;
     this.#pending = undefined;
     try {
       const connection = await this.#database.connect();
-      await connection.query(`notify ${OUTBOX_CHANNEL}, '${payload}'`).finally(() => connection.release());
+      await connection.query(`notify ${channel}, '${payload}'`).finally(() => connection.release());
     } catch {
       // The next poll finds the work.
     }
@@ -165,9 +170,15 @@ export class OutboxSignal {
     unsubscribe();
   }
 
-  #startWaiting(): void {
+  #startWaiting(work: OutboxWork): void {
     this.#waiting += 1;
     clearTimeout(this.#linger);
+    if (work === 'EVENTS' && !this.#channels.has(EVENTS_CHANNEL)) {
+      this.#channels.add(EVENTS_CHANNEL);
+      void this.#connection
+        ?.then((connection) => connection?.query(`listen ${EVENTS_CHANNEL}`))
+        .catch((error: unknown) => this.#reconnect(error));
+    }
     this.#connection ??= this.#listen();
   }
 
@@ -182,7 +193,7 @@ export class OutboxSignal {
       connection = await this.#database.connect();
       connection.on('notification', ({ payload = '' }) => this.#onNotification(payload));
       connection.on('error', (error) => this.#reconnect(error));
-      await connection.query(`listen ${OUTBOX_CHANNEL}`);
+      await connection.query([...this.#channels].map((channel) => `listen ${channel}`).join('; '));
       this.#isOutageLogged = false;
       void pingUntilEnd(connection, this.#database.maxSilenceMs / 3);
       return connection;

@@ -3,7 +3,12 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import type { Logger } from 'pino';
 import { afterAll, expect, it, onTestFinished, vi } from 'vitest';
 import type { Database } from '../../../../services/platform/database/database.ts';
-import { OUTBOX_CHANNEL, OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
+import {
+  EVENTS_CHANNEL,
+  OUTBOX_CHANNEL,
+  OutboxSignal,
+  type OutboxWork,
+} from '../../../../services/platform/outbox/outbox-signal.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
@@ -15,7 +20,7 @@ const url = await createTestDatabase();
 const database = await openDatabase(url, { poolSize: 4 });
 const listener = await openSession(url);
 listener.on('notification', ({ payload = '' }) => payloads.push(payload));
-await listener.query(`listen ${OUTBOX_CHANNEL}`);
+await listener.query(`listen ${OUTBOX_CHANNEL}; listen ${EVENTS_CHANNEL}`);
 afterAll(async () => {
   await listener.end();
   await database.close();
@@ -57,6 +62,32 @@ it('signals each commit at once in this process, and to others what was committe
   await delay(50);
   expect(payloads).toHaveLength(2);
   expect(here).toEqual({ EVENTS: 4, COMMANDS: 1 });
+});
+
+it('sends notifications of events only to processes that wait for events', async () => {
+  const [signal, elsewhere] = [new OutboxSignal(database, logger), new OutboxSignal(database, logger)];
+  const onNotification = vi.fn();
+  const connect = database.connect.bind(database);
+  vi.spyOn(database, 'connect').mockImplementationOnce(async () =>
+    (await connect()).on('notification', onNotification),
+  );
+  const [commands, events] = [vi.fn(), vi.fn()];
+  const untilWoken = (work: OutboxWork, wake: typeof events) =>
+    expect
+      .poll(() => {
+        signal.committed(work);
+        return wake.mock.calls.length;
+      })
+      .toBeGreaterThan(0);
+  onTestFinished(elsewhere.subscribe('COMMANDS', commands));
+  await untilWoken('COMMANDS', commands);
+  await delay(50);
+  onNotification.mockClear();
+  signal.committed('EVENTS');
+  await delay(50);
+  expect(onNotification).not.toHaveBeenCalled();
+  onTestFinished(elsewhere.subscribe('EVENTS', events));
+  await untilWoken('EVENTS', events);
 });
 
 it('notifies other processes of a commit at once, and of those that follow it in intervals', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it } from 'vitest';
-import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
+import { EVENTS_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
 import {
   newKey,
   newTenant,
@@ -112,7 +112,7 @@ describe('events published concurrently', () => {
     listener.on('notification', () => {
       notifications += 1;
     });
-    await listener.query(`listen ${OUTBOX_CHANNEL}`);
+    await listener.query(`listen ${EVENTS_CHANNEL}`);
     await events().publishEvent(publication(other));
     await delay(50);
     expect(notifications).toBe(0);

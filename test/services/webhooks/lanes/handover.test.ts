@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { OUTBOX_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
+import { EVENTS_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { openSession } from '../../../support/sql.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
@@ -11,7 +11,7 @@ const notified: string[] = [];
 const webhooks = await startLanesFixture();
 const listener = await openSession(webhooks.harness.databaseUrl);
 listener.on('notification', ({ payload = '' }) => notified.push(payload.split(' ')[1]!));
-await listener.query(`listen ${OUTBOX_CHANNEL}`);
+await listener.query(`listen ${EVENTS_CHANNEL}`);
 afterAll(async () => {
   await listener.end();
   await webhooks[Symbol.asyncDispose]();

@@ -42,7 +42,7 @@ export interface ReportedAttempt {
   readonly number: number;
   /** The subscription's generation when the attempt began. */
   readonly generation: bigint;
-  /** Absent for an attempt that is recorded as in flight, whose end anyone may report. */
+  /** Absent if its process has died. Anyone may report the end of an attempt that is recorded as in flight. */
   readonly owner: LaneEpoch | undefined;
   /** The workflow that shows the delivery if it succeeds at once. */
   readonly workflowId: string | undefined;

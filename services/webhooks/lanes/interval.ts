@@ -1,12 +1,10 @@
-/** Tracks when periodic work is due: at the first opportunity after each interval. */
+/** Tracks when periodic work is due: at once, and then at the first opportunity after each interval. */
 export class Interval {
   readonly #ms: number;
-  #dueAtMs: number;
+  #dueAtMs = 0;
 
-  /** @param firstMs until it is due for the first time; default: at once. */
-  constructor(ms: number, firstMs = 0) {
+  constructor(ms: number) {
     this.#ms = ms;
-    this.#dueAtMs = performance.now() + firstMs;
   }
 
   /** How long until it is due, in whole milliseconds for a timer, which may end up to one early. */

@@ -41,7 +41,6 @@ export class LaneDispatcher {
     onLater: () => this.pump(),
   });
   readonly #readyLimit = () => readyLimit(this.#queues.size);
-  #stopped = false;
 
   constructor(deps: LaneDispatcherDeps) {
     this.#deps = deps;
@@ -143,7 +142,7 @@ export class LaneDispatcher {
 
   /** Starts the attempts that may start. */
   pump(): void {
-    if (this.#stopped || !this.#deps.leases.isConfirmed) return;
+    if (!this.#deps.leases.isConfirmed) return;
     this.#turns.run();
   }
 
@@ -159,13 +158,8 @@ export class LaneDispatcher {
 
   /** How many held deliveries of a subscription may be sent now. */
   heldCapacity(subscription: LaneSubscription): number {
-    if (this.#stopped || !this.#deps.leases.isConfirmed || !maySend(subscription)) return 0;
+    if (!this.#deps.leases.isConfirmed || !maySend(subscription)) return 0;
     return this.queueOf(subscription.id).limiter.capacity(subscription, performance.now());
-  }
-
-  /** Starts no more attempts. */
-  stop(): void {
-    this.#stopped = true;
   }
 
   #takeEvent(read: TableRead, event: CommittedEvent): boolean {

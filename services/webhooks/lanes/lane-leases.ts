@@ -115,9 +115,9 @@ export class LaneLeases {
     return this.#epochs.get(lane);
   }
 
-  /** Whether no other process can own the lanes now, so attempts may begin. */
+  /** Whether no other process can own the lanes now, and this one is not about to hand them over, so attempts may begin. */
   get isConfirmed(): boolean {
-    return performance.now() - this.#confirmedAtMs < CONFIRMED_FOR_MS;
+    return !this.#isStopping && performance.now() - this.#confirmedAtMs < CONFIRMED_FOR_MS;
   }
 
   start(): void {

@@ -63,10 +63,8 @@ interface OpenAttempt {
   index: number | undefined;
   /** Until the response has ended. */
   exchange: Exchange | undefined;
-  /** Whether the buffer has the report that it is in flight. */
+  /** Whether it was reported to be in flight: once that is recorded, any process may report its end. */
   isReportedInFlight: boolean;
-  /** Whether that report is recorded: from then on, any process may report the end. */
-  isRecordedInFlight: boolean;
 }
 
 export interface OpenAttemptsDeps {
@@ -125,7 +123,6 @@ export class OpenAttempts {
       index: this.#open.length,
       exchange: undefined,
       isReportedInFlight: false,
-      isRecordedInFlight: false,
     };
     this.#open.push(attempt);
     queue.started(delivery, subscription, attempt.startedAtMs);
@@ -167,10 +164,7 @@ export class OpenAttempts {
     if (attempt.isReportedInFlight) return;
     attempt.isReportedInFlight = true;
     const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
-    const onRecorded = (isRecorded: boolean) => {
-      attempt.isRecordedInFlight = isRecorded;
-    };
-    this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }), { onRecorded });
+    this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }));
   }
 
   async #make(attempt: OpenAttempt): Promise<void> {
@@ -246,14 +240,16 @@ export class OpenAttempts {
     return result;
   }
 
-  #reportOf(attempt: OpenAttempt, outcome: ReportedAttempt['outcome']): ReportedAttempt {
-    const { delivery, subscription, owner, startedAt } = attempt;
+  #reportOf(
+    { delivery, subscription, owner, startedAt }: OpenAttempt,
+    outcome: ReportedAttempt['outcome'],
+  ): ReportedAttempt {
     const succeeded = 'result' in outcome && isSuccess(outcome.result);
     return {
       deliveryId: delivery.id,
       number: delivery.attempt_count + 1,
       generation: subscription.generation,
-      owner: attempt.isRecordedInFlight && 'result' in outcome ? undefined : owner,
+      owner,
       workflowId: succeeded ? this.#workflows.idFor(delivery.environment) : undefined,
       startedAt,
       outcome,

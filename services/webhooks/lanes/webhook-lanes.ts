@@ -87,7 +87,7 @@ export class WebhookLanes {
   readonly #refreshes = new Interval(REFRESH_MS);
   readonly #sendsHeld = new Interval(HELD_MS);
   readonly #reportsLost = new Interval(REPORT_LOST_MS);
-  readonly #rechecks = new Interval(RECHECK_MS, RECHECK_MS);
+  readonly #rechecks = new Interval(RECHECK_MS);
   readonly #stopping = new AbortController();
   readonly #sleep = new WakeableSleep();
   /** When everything new was last read. */
@@ -152,7 +152,6 @@ export class WebhookLanes {
     this.#stopping.abort();
     this.#sleep.wake();
     this.#endHandover?.();
-    this.#dispatcher.stop();
     await this.#leases.stop();
     await Promise.all([this.#running, this.#held.close()]);
     await this.#attempts.untilRecorded(endBy);

@@ -92,13 +92,13 @@ export async function unblockDeliveries(
   });
 }
 
-/** Objects whose first open delivery is BLOCKED, found by index jumps. */
+/** Objects whose first open delivery is BLOCKED, found by index jumps. Those of DISABLED subscriptions are being canceled. */
 export const FIND_BLOCKED: Statement = {
   name: 'find_blocked_objects',
   text: `
 with recursive subscription as materialized (
   select s.id from webhooks.subscription s
-   where s.ordered and s.lane = any (:lanes::smallint[])
+   where s.ordered and s.state <> 'DISABLED' and s.lane = any (:lanes::smallint[])
      and exists (select from webhooks.open_delivery d where d.subscription_id = s.id and d.status = 'BLOCKED')
 ), object (subscription_id, object_id) as (
   select s.id, first.object_id

@@ -5,7 +5,11 @@ import * as retryDelivery from '../../../../services/contracts/webhooks/retry-de
 import { CrossTenantDatabase } from '../../../../services/platform/database/cross-tenant-database.ts';
 import { PeriodicTasks } from '../../../../services/platform/process/periodic-tasks.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
-import { Unblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
+import {
+  FIND_BLOCKED,
+  type OrderedObjectRow,
+  Unblocker,
+} from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import { LaneDispatcher } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import { LaneReading } from '../../../../services/webhooks/lanes/lane-reading.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
@@ -112,6 +116,27 @@ it('is finished by the periodic task if its process dies', async () => {
   expect(await cancellationsOf(workflowId)).toHaveLength(1);
 });
 
+const ALL_LANES = Array.from({ length: 64 }, (_, lane) => lane);
+
+it('is not unblocked by the owner of its lane', async () => {
+  const { id } = await withBacklog(newTenant());
+  await fixture.sql('update webhooks.subscription set ordered = true where id = $1', [id]);
+  await fixture.sql(
+    `update webhooks.open_delivery set ordered = true, status = 'BLOCKED', object_id = id::text where subscription_id = $1`,
+    [id],
+  );
+  const database = await openDatabase(harness.databaseUrl);
+  onTestFinished(() => database.close());
+  const blocked = async () => {
+    const { run } = new CrossTenantDatabase(database);
+    const objects = await run<OrderedObjectRow>(FIND_BLOCKED, { lanes: ALL_LANES });
+    return objects.filter(({ subscription_id }) => subscription_id === id).length;
+  };
+  expect(await blocked()).toBe(BACKLOG + 3);
+  await disabledOver(id);
+  expect(await blocked()).toBe(0);
+});
+
 /** The reading of a process that owns all lanes until it loses them. */
 async function readingAll() {
   const database = await openDatabase(harness.databaseUrl);
@@ -119,7 +144,7 @@ async function readingAll() {
   const db = new CrossTenantDatabase(database);
   const logger = createLogger('fatal');
   const reads = new TableReads();
-  const lanes = Array.from({ length: 64 }, (_, lane) => lane);
+  const lanes = ALL_LANES;
   const owner = { ownsLanes: true };
   const leases = { lanes, epochOf: () => (owner.ownsLanes ? 1n : undefined), isConfirmed: false };
   const dispatcher: LaneDispatcher = new LaneDispatcher({

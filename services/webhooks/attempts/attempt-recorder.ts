@@ -6,7 +6,7 @@ import { isLockTimeout } from '../../platform/database/database-errors.ts';
 import { jsonRows } from '../../platform/database/json-rows.ts';
 import { backgroundContext } from '../../platform/rpc/call-context.ts';
 import { tenantOfRow } from '../../platform/tenant.ts';
-import { type DeliveryStatusName, isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
+import { isSuccess, type ReportedAttempt } from '../deliveries/delivery.ts';
 import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import type { OrderedObjectRow, Unblocker } from '../deliveries/ordered-deliveries.ts';
 import type { EndpointStatistics } from '../health/endpoint-statistics.ts';
@@ -20,8 +20,8 @@ import { storeHealths } from './store-health.ts';
 
 /** The outcome of recording reports. */
 export interface Recording {
-  /** The statuses of known deliveries, except those whose report is refused because another process owns the lane. */
-  readonly recorded: ReadonlyMap<string, DeliveryStatusName>;
+  /** The known deliveries, except those whose report is refused because another process owns the lane. */
+  readonly recorded: ReadonlySet<string>;
   /** Deliveries to report again, because another transaction has locked them or their subscription. */
   readonly locked: ReadonlySet<string>;
 }
@@ -51,18 +51,15 @@ export class AttemptRecorder {
   async record(reports: readonly ReportedAttempt[]): Promise<Recording> {
     const succeeded = await this.#recordSuccesses(reports);
     const byId = new Map(reports.map((report) => [report.deliveryId, report]));
-    const recorded = new Map<string, DeliveryStatusName>();
-    for (const { id, subscription_id } of succeeded) {
-      this.#count(subscription_id, byId.get(id)!);
-      recorded.set(id, 'SUCCEEDED');
-    }
+    for (const { id, subscription_id } of succeeded) this.#count(subscription_id, byId.get(id)!);
+    const recorded = new Set(succeeded.map(({ id }) => id));
     const { decided, locked } = await this.#recordOthers(
       reports.filter(({ deliveryId }) => !recorded.has(deliveryId)),
     );
     logReports(this.#deps.logger, decided);
     for (const { row, change, report } of decided) {
       if (change) this.#count(row.subscription_id, report);
-      recorded.set(row.id, (change ?? row).status);
+      recorded.add(row.id);
     }
     if (decided.some(({ change }) => change?.status === 'RETRYING'))
       this.#deps.outboxSignal.committed('COMMANDS');

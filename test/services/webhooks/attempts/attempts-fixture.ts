@@ -58,7 +58,8 @@ interface RecordedDelivery {
   readonly nextAttemptAt: Date | null;
 }
 
-const NEXT_ATTEMPTS = 'select id, next_attempt_at from webhooks.open_delivery where id = any ($1::uuid[])';
+const RECORDED = `
+select id, status, next_attempt_at as "nextAttemptAt" from webhooks.delivery where id = any ($1::uuid[])`;
 
 const ALL_LANES = Array.from({ length: 64 }, (_, lane) => lane);
 
@@ -131,14 +132,8 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     const { recorded, locked } = await recorder.record(reports);
     await statistics.flush();
     const again = reports.filter(({ deliveryId }) => locked.has(deliveryId));
-    const rows = await sqlOf<{ id: string; next_attempt_at: Date }>(harness, NEXT_ATTEMPTS, [
-      [...recorded.keys()],
-    ]);
-    const nextAttempts = new Map(rows.map(({ id, next_attempt_at }) => [id, next_attempt_at]));
-    const others = reports.flatMap(({ deliveryId: id }) => {
-      const status = recorded.get(id);
-      return status === undefined ? [] : [{ id, status, nextAttemptAt: nextAttempts.get(id) ?? null }];
-    });
+    const rows = await sqlOf<RecordedDelivery>(harness, RECORDED, [[...recorded]]);
+    const others = reports.flatMap(({ deliveryId }) => rows.filter(({ id }) => id === deliveryId));
     return again.length === 0 ? others : [...others, ...(await record(...again))];
   }
 

@@ -119,7 +119,7 @@ it('lost attempts that wait for their subscription are reported once, and leave 
   }) as Run;
   let isLocked = true;
   const recorder = {
-    record: async () => ({ recorded: new Map(), locked: new Set(isLocked ? [id] : []) }),
+    record: async () => ({ recorded: new Set<string>(), locked: new Set(isLocked ? [id] : []) }),
   };
   const reports = new ReportBuffer(recorder, createLogger('fatal'));
   for (let times = 0; times < 3; times += 1) await reportLost(run, [0], reports);

@@ -43,7 +43,7 @@ describe('results', () => {
     outcome: { result: { endedAt: new Date(), httpStatus: 204 } },
   });
 
-  const NONE = { recorded: new Map(), locked: new Set<string>() };
+  const NONE = { recorded: new Set<string>(), locked: new Set<string>() };
 
   it('that arrive just after others were recorded are recorded too', async () => {
     const recorder = new ReportBuffer({ record: async () => NONE }, createLogger('fatal'));
@@ -92,7 +92,7 @@ describe('results', () => {
         throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' });
       }
       recordedTogether.push(ids);
-      return { recorded: new Map(ids.map((id) => [id, 'SUCCEEDED' as const])), locked: new Set<string>() };
+      return { recorded: new Set(ids), locked: new Set<string>() };
     };
     const recorder = new ReportBuffer({ record }, createLogger('fatal'));
     const outcomes = reports.map(() => 0);

@@ -10,6 +10,7 @@ import { createLogger } from '../../services/platform/process/telemetry.ts';
 // Only processes with credentials in files, or a dashboard, load these.
 import '../../services/platform/process/credential-files.ts';
 import '../../gateway/dashboard/dashboard-log.ts';
+import '../../gateway/dashboard/sign-in/sign-in-count.ts';
 import { type PaymentsWorker, startWorker } from '../../workflows/worker.ts';
 import { WORKER_CALLER } from '../../workflows/worker-caller.ts';
 import { startHarness, type TestHarness } from '../support/harness.ts';
@@ -140,8 +141,12 @@ function sampleNames(): Set<string> {
   );
 }
 
-/** Metrics that Prometheus gets from others, node_exporter and the kubelet, and the one that it makes of each scrape. */
-const FOREIGN = /^((node_filesystem|kubelet_volume_stats)_(avail|available|size|capacity)_bytes|up)$/;
+/**
+ * Metrics that Prometheus gets from others, node_exporter and the kubelet, the one that it makes of each scrape, and those that
+ * a process has on Linux only.
+ */
+const FOREIGN =
+  /^((node_filesystem|kubelet_volume_stats)_(avail|available|size|capacity)_bytes|process_(open|max)_fds|up)$/;
 
 /** Expects PromQL over metrics and labels that a scrape contains. */
 function expectToReadScrape(expr: string): void {
@@ -234,6 +239,7 @@ it('a counter of which alerts read the increase starts at 0, so that the first e
       'payments_payouts_second_total',
       'payments_http_failures_total',
       'payments_dashboard_failures_total',
+      'payments_sign_ins_total',
       'payments_rpc_failures_total',
       'payments_workflow_failures_total',
       // Only delivered ones start at 0: the first attempt that fails is followed by others.
@@ -254,6 +260,7 @@ it('a counter of which alerts read the increase starts at 0, so that the first e
       `payments_payouts_second_total{environment="${name}"} 0`,
     ]),
     'payments_http_failures_total{environment="live"} 0',
+    ...['failed', 'succeeded'].map((result) => `payments_sign_ins_total{result="${result}"} 0`),
     ...['dashboard', 'rpc', 'workflow'].map((what) => `payments_${what}_failures_total 0`),
     'payments_webhook_attempts_total{environment="live",outcome="delivered"} 0',
     'payments_funds_differences_total{invariant="HOLD"} 0',

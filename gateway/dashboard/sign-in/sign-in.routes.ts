@@ -6,6 +6,7 @@ import { sendPage } from '../shell/layout.ts';
 import { OpenIdClient } from './open-id-client.ts';
 import { returnPathOf } from './return-path.ts';
 import { faultPage, signInPage } from './sign-in.page.ts';
+import { countFailedSignIn, countSignIn } from './sign-in-count.ts';
 import { describeFault, faultOf, faultStatus, type SignInFault } from './sign-in-faults.ts';
 import { beginFlow, endFlow } from './sign-in-flows.ts';
 import { signOutRoutes } from './sign-out.routes.ts';
@@ -37,6 +38,7 @@ export function signInRoutes(dependencies: RouteDependencies): void {
   const refuse = (request: FastifyRequest, reply: FastifyReply, error: unknown) => {
     const fault = faultOf(error);
     if (fault === undefined) throw error;
+    countFailedSignIn(fault, error);
     request.log.warn({ requestId: request.id, fault, err: describeFault(error) }, 'sign-in failed');
     return showFault(request, reply, fault, faultStatus(fault, error));
   };
@@ -74,6 +76,7 @@ export function signInRoutes(dependencies: RouteDependencies): void {
     try {
       const identity = await provider.identify(new URL(request.url, baseUrl()).search, flow);
       await startSession(accounts, identity, request, reply);
+      countSignIn();
       return reply.redirect(flow.returnPath, 303);
     } catch (error) {
       return refuse(request, reply, error);

@@ -4,6 +4,7 @@ import { createClient } from '@connectrpc/connect';
 import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest';
 import { findFreePort } from '../../../../local/ports.ts';
 import { AccountService } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
+import { scrape } from '../../../support/scrape.ts';
 import { startDashboardFixture } from '../dashboard-fixture.ts';
 import { CookieBrowser } from './cookie-browser.ts';
 import { type Lies, startLyingProvider } from './lying-provider.ts';
@@ -55,6 +56,29 @@ test('people can sign in a second after the provider has replaced its keys witho
   await delay(KEYS_KEPT_MS);
   onTestFinished(() => delay(KEYS_KEPT_MS));
   expect((await signInBy({ nextKey: true })).page.url.pathname).toBe('/account');
+});
+
+test('sign-ins that the provider fails are counted, those that a browser can fail are not', async () => {
+  const count = async (result: string) =>
+    (await scrape())(`payments_sign_ins_total{result="${result}"}`) ?? 0;
+  const increaseBy = async (result: string, lies: Lies) => {
+    const before = await count(result);
+    await signInBy(lies);
+    return (await count(result)) - before;
+  };
+  expect(await increaseBy('succeeded', {})).toBe(1);
+  for (const lies of [
+    { claims: { iss: 'https://issuer.example' } },
+    { token: { status: 401, type: 'application/json', body: '{"error":"invalid_client"}' } },
+  ])
+    expect(await increaseBy('failed', lies)).toBe(1);
+  const byBrowser: readonly Lies[] = [
+    { answer: { error: 'server_error', code: '' } },
+    { answer: { iss: 'https://issuer.example' } },
+    { answer: { state: 'another' } },
+    { token: { status: 400, type: 'application/json', body: '{"error":"invalid_grant"}' } },
+  ];
+  for (const lies of byBrowser) expect(await increaseBy('failed', lies), JSON.stringify(lies)).toBe(0);
 });
 
 const untrue: readonly (readonly [string, Lies])[] = [

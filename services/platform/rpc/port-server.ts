@@ -12,8 +12,8 @@ import { rememberPeer } from './peer-certificate.ts';
 import { PlainConnections } from './plain-connections.ts';
 import { createSecureServer, type PortTls } from './secure-server.ts';
 
-/** Longer than clients keep idle connections, so that none is closed while a request is in flight. */
-const KEEP_ALIVE_MS = 120_000;
+/** Longer than clients and load balancers keep idle connections, so that none is closed while a request is in flight. */
+const KEEP_ALIVE_MS = 620_000;
 /** Detects clients that have disappeared. */
 const TCP_KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 /** The request line and the headers together. */

@@ -84,8 +84,9 @@ export class ServicesConnector {
     lookupServices(name, options, (error, addresses, family) => {
       if (error || typeof addresses === 'string') return callback(error, addresses, family);
       this.#addresses = addresses.map(({ address }) => address);
-      for (const address of this.#silent)
-        if (!this.#addresses.includes(address)) this.#silent.delete(address);
+      const isGone = (address: string) => !this.#addresses.includes(address);
+      for (const address of this.#silent) if (isGone(address)) this.#silent.delete(address);
+      for (const [address, probe] of this.#probes) if (isGone(address)) probe.destroy();
       const { silent = [], alive = [] } = Object.groupBy(addresses, ({ address }) =>
         this.#silent.has(address) ? 'silent' : 'alive',
       );
@@ -109,12 +110,19 @@ export class ServicesConnector {
       lookup,
     } as buildConnector.BuildOptions);
     return new Promise((resolve, reject) => {
+      let attempted = '';
       // It returns the socket, which its types do not say.
-      const connecting: unknown = connect(this.#target, (error, socket) =>
-        error ? reject(error) : resolve(socket as Socket),
-      );
-      // Node.js then tries the next address.
-      (connecting as Socket).on('connectionAttemptTimeout', (address) => this.#silent.add(address));
+      const connecting: unknown = connect(this.#target, (error, socket) => {
+        if (!error) return resolve(socket as Socket);
+        if (isTimeout(error) && attempted) this.#passOver(attempted);
+        reject(error);
+      });
+      (connecting as Socket)
+        .on('connectionAttempt', (address) => {
+          attempted = address;
+        })
+        // Node.js tries the next address.
+        .on('connectionAttemptTimeout', (address) => this.#silent.add(address));
     });
   }
 
@@ -170,7 +178,7 @@ export class ServicesConnector {
   async #openProbe(address: string): Promise<Socket> {
     const probe = await this.#connectTo(address);
     this.#probes.set(address, probe);
-    return probe.once('close', () => this.#probes.delete(address));
+    return probe.unref().once('close', () => this.#probes.delete(address));
   }
 
   /** Ends the connections to an address that does not answer, unless no other does. */

@@ -27,6 +27,8 @@ test('settings have defaults and types; an empty one counts as absent', () => {
     MERCHANT_REVIEW_PERIOD: 604_800_000,
   });
   expect(config.SERVICES).toEqual(['funds', 'api-keys']);
+  // Fastify opens a second server for the name, without what is added to the first.
+  expect(readConfig({ ...secrets, HOST: 'localhost' }).HOST).toBe('127.0.0.1');
 });
 
 test('all errors are reported at once, without secrets', () => {

@@ -1,11 +1,15 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import type { SecureContextOptions } from 'node:tls';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { createAuthority, issueCertificate } from '../../../../local/certificates.ts';
 import { ProductService } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { WorkflowCommandService } from '../../../../proto/gen/payments/outbox/v1/outbox_pb.js';
 import { EventService } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
+import type { TlsFiles } from '../../../../services/platform/process/tls-files.ts';
 import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { resolverOf } from '../../../support/name-resolver.ts';
@@ -88,12 +92,16 @@ test('a call and its request end at the deadline or when its caller stops waitin
 });
 
 /** Services at this address that answer every call with nothing. */
-async function startServices(address: string, port = 0) {
+async function startServices(address: string, port = 0, tls?: SecureContextOptions) {
   let calls = 0;
-  const server = createServices((_request, response) => {
+  const services = createServices((_request, response) => {
     calls += 1;
     response.writeHead(200, { 'content-type': 'application/proto' }).end();
-  }).listen(port, address);
+  });
+  const server = tls
+    ? createSecureServer(tls, (...exchange) => services.emit('request', ...exchange))
+    : services;
+  server.listen(port, address);
   await once(server, 'listening');
   onTestFinished(() => {
     server.close();
@@ -176,4 +184,23 @@ test('neither a call that must not be repeated nor a stream is given to a frozen
   const feed = Array.fromAsync(events.getEventFeed({}));
   await expect(feed).rejects.toMatchObject({ code: Code.Internal });
   expect(services.calls()).toBe(2);
+});
+
+test('a process that does not answer the TLS handshake is passed over for one that does', async () => {
+  const name = 'frozen-tls.test';
+  const authority = await createAuthority();
+  const { certificatePem: cert, privateKeyPem: key } = await issueCertificate(authority, { names: [name] });
+  resolverOf(name, ['127.0.0.2', '127.0.0.1']);
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const services = await startServices('127.0.0.1', 0, { cert, key });
+  await startFrozen('127.0.0.2', services.port);
+  const current = {
+    ca: Buffer.from(authority.certificatePem),
+    cert: Buffer.from(cert),
+    key: Buffer.from(key),
+  };
+  const files = { current, onReplaced: () => () => undefined } as unknown as TlsFiles;
+  const transport = remoteTransport(`https://${name}:${services.port}`, 'mps_token', { files });
+  await createClient(ProductService, transport).listProducts(newTenant(), { timeoutMs: 8_000 });
+  expect(services.calls()).toBe(1);
 });

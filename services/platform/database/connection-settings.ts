@@ -15,9 +15,15 @@ const SESSION_SETTINGS = [
 
 /**
  * Settings of connections for reads and dispatch, which use prepared statements with generic, index-based plans. A plan
- * chosen while a table was empty or had no statistics must still be right when the table is full.
+ * chosen while a table was empty or had no statistics must still be right when the table is full. Without parallel workers: a
+ * generic plan has them for pages of large tables, which take longer to start them than to read.
  */
-const PREPARED_SETTINGS = ['plan_cache_mode=force_generic_plan', 'enable_seqscan=off', 'jit=off'];
+const PREPARED_SETTINGS = [
+  'plan_cache_mode=force_generic_plan',
+  'enable_seqscan=off',
+  'jit=off',
+  'max_parallel_workers_per_gather=0',
+];
 
 /**
  * A replica only replays locks of migrations, which are short; a read that has to wait for one asks the primary

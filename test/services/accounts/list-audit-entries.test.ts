@@ -1,22 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
+import { expect, it } from 'vitest';
 import { Language } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import type { TestHarness } from '../../support/harness.ts';
-import { testList } from '../../support/list-suite.ts';
-import { type ListSubject, rpcPage } from '../../support/list-walk.ts';
+import { newTenant, type TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, sharedListHarness } from '../../support/list-suite.ts';
+import { type ListSubject, planOf, rpcPage } from '../../support/list-walk.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture } from './accounts-fixture.ts';
 
-testList(
-  'ListAuditEntries',
-  'accounts',
-  auditEntryList,
+const { harness, statements } = sharedListHarness('accounts');
+
+describeList('ListAuditEntries', () => auditEntryList(harness()));
+
+describePlans(
+  () => auditEntryList(harness()),
+  statements,
   [
     ['', String.raw`audit_entry_\d+_pkey`],
     ['accountId', String.raw`audit_entry_\d+_merchant_id_environment_account_id_id_idx`],
   ],
   'platform.audit_entry',
 );
+
+it('reads entries of a person in the order of no other index than that by person', async () => {
+  statements.length = 0;
+  await accountsFixture(harness().transports.inProcess).client.listAuditEntries({
+    ...newTenant(),
+    accountId: ACCOUNTS[0]!,
+  });
+  expect(await planOf(harness(), statements.at(-1)!)).toContain('Sort Key: e.account_id, e.id DESC');
+});
 
 const START_MS = Date.UTC(2020, 0, 1);
 const ACCOUNTS = [randomUUID(), randomUUID()];

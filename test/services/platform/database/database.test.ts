@@ -106,6 +106,11 @@ function withParameter(url: string, name: string, value: string): string {
   return changed.href;
 }
 
+it('reads without parallel workers', async () => {
+  const workers = sql<string>`current_setting('max_parallel_workers_per_gather')`.as('workers');
+  expect(await database.read(db.selectNoFrom(workers).compile())).toEqual([{ workers: '0' }]);
+});
+
 it('survives a connection that dies while its holder is between two statements', async () => {
   const connection = await database.connect();
   const { rows } = await connection

@@ -1,5 +1,7 @@
 import { isIP, type LookupFunction, type Socket } from 'node:net';
+import { Counter } from 'prom-client';
 import { buildConnector, errors } from 'undici';
+import { metrics } from '../process/telemetry.ts';
 import type { TlsFiles } from '../process/tls-files.ts';
 import { lookupServices } from './lookup-services.ts';
 import { type Proof, proveAlive } from './prove-alive.ts';
@@ -10,6 +12,12 @@ const ANSWER_MS = 2_000;
 const CHECK_MS = 1_000;
 /** Together as long as calls may take: while every process is silent, their deadlines decide. */
 const MAX_ATTEMPTS = 5;
+
+const silences = new Counter({
+  name: 'payments_services_silent_total',
+  help: 'How often this process has found that an address of services does not answer.',
+  registers: [metrics],
+});
 
 /** The code of the cause when no process took the connection of a call. */
 export const NOT_CONNECTED = 'NOT_CONNECTED';
@@ -122,7 +130,7 @@ export class ServicesConnector {
           attempted = address;
         })
         // Node.js tries the next address.
-        .on('connectionAttemptTimeout', (address) => this.#silent.add(address));
+        .on('connectionAttemptTimeout', (address) => this.#markSilent(address));
     });
   }
 
@@ -181,9 +189,14 @@ export class ServicesConnector {
     return probe.unref().once('close', () => this.#probes.delete(address));
   }
 
+  #markSilent(address: string): void {
+    if (!this.#silent.has(address)) silences.inc();
+    this.#silent.add(address);
+  }
+
   /** Ends the connections to an address that does not answer, unless no other does. */
   #passOver(address: string): void {
-    this.#silent.add(address);
+    this.#markSilent(address);
     if (this.#addresses.every((other) => this.#silent.has(other))) return;
     for (const socket of this.#peers.get(address)?.sockets ?? []) socket.destroy(timedOut(address));
   }

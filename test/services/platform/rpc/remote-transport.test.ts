@@ -13,6 +13,7 @@ import type { TlsFiles } from '../../../../services/platform/process/tls-files.t
 import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { resolverOf } from '../../../support/name-resolver.ts';
+import { scrape } from '../../../support/scrape.ts';
 
 /** Fails the first call. */
 type FirstAnswer = (request: IncomingMessage, response: ServerResponse) => unknown;
@@ -176,6 +177,8 @@ test('neither a call that must not be repeated nor a stream is given to a frozen
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
   const services = await startServices('127.0.0.1');
   await startFrozen('127.0.0.2', services.port);
+  const silences = async () => (await scrape())('payments_services_silent_total')!;
+  const before = await silences();
   const url = `http://frozen.test:${services.port}`;
   const claims = createClient(WorkflowCommandService, remoteTransport(url, 'mps_token'));
   await claims.claimCommands({ maxCommands: 1 });
@@ -184,6 +187,8 @@ test('neither a call that must not be repeated nor a stream is given to a frozen
   const feed = Array.fromAsync(events.getEventFeed({}));
   await expect(feed).rejects.toMatchObject({ code: Code.Internal });
   expect(services.calls()).toBe(2);
+  // By each of the two transports.
+  expect((await silences()) - before).toBe(2);
 });
 
 test('a process that does not answer the TLS handshake is passed over for one that does', async () => {

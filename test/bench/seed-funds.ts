@@ -7,6 +7,7 @@ import { scheduleSale } from '../../services/funds/sales/sale-schedule.ts';
 import { saleStatusOf } from '../../services/funds/sales/sale-status.ts';
 import { addDays, type CivilDate } from '../../services/platform/civil-date.ts';
 import type { Tenant } from '../../services/platform/tenant.ts';
+import { createIndexes, dropIndexes } from './seed-lists.ts';
 
 const INSTALLMENTS = 10;
 /** Sales are captured on these many days up to today: a merchant of any size has installments on the same days. */
@@ -41,7 +42,12 @@ export async function seedFunds(
   const owned = (...values: unknown[]) =>
     `${[tenant.merchantId, tenant.environment, ...values].join('\t')}\n`;
   try {
+    // Without the checks of foreign keys.
+    await client.query(`set session_replication_role = 'replica'`);
     await client.query('begin');
+    const indexes: string[] = [];
+    for (const table of ['funds.sale', 'funds.installment', 'funds.movement'])
+      indexes.push(...(await dropIndexes(client, table)));
     await copy('funds.account', 'schedule_id', [owned(uuidv7())]);
     // In slices: the installments of a sale follow it.
     const rows = new Map<string, Row>();
@@ -59,6 +65,7 @@ export async function seedFunds(
     await copy('funds.release', rowColumns, rowLines(rows, owned));
     for (const statement of INSERT_MOVEMENTS)
       await client.query(statement, [tenant.merchantId, tenant.environment]);
+    await createIndexes(client, indexes);
     await client.query('commit');
   } finally {
     await client.end();

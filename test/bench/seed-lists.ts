@@ -151,15 +151,14 @@ export async function seedList(
         await client.query(insert, [tenant.merchantId, tenant.environment, first, last, count]);
       }
     }
-    await client.query(`set maintenance_work_mem = '1GB'`);
-    for (const definition of indexes) await client.query(definition);
+    await createIndexes(client, indexes);
   } finally {
     await client.end();
   }
 }
 
 /** Drops the indexes of a table, because many rows are indexed faster together. Returns what creates them again, in their order. */
-async function dropIndexes(client: pg.Client, table: string): Promise<string[]> {
+export async function dropIndexes(client: pg.Client, table: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string; definition: string }>(
     `select indexrelid::regclass::text as name, replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') as definition
        from pg_index where indrelid = $1::regclass and not indisunique order by indexrelid`,
@@ -167,4 +166,10 @@ async function dropIndexes(client: pg.Client, table: string): Promise<string[]> 
   );
   for (const { name } of rows) await client.query(`drop index ${name}`);
   return rows.map(({ definition }) => definition);
+}
+
+/** Creates indexes that `dropIndexes` has dropped. */
+export async function createIndexes(client: pg.Client, definitions: readonly string[]): Promise<void> {
+  await client.query(`set maintenance_work_mem = '1GB'`);
+  for (const definition of definitions) await client.query(definition);
 }

@@ -15,7 +15,8 @@ export interface OrderedObjectRow {
 /**
  * Unblocks the first open delivery of each object, if it is BLOCKED: the owner of its lane reads it next. Returns the
  * objects whose delivery or subscription it could not lock. A concurrent pause or resume waits for the key share lock, or
- * is visible to it.
+ * is visible to it. The locks are in queries of their own: in a join, the planner may read all BLOCKED deliveries of the
+ * merchant for each object.
  * @param objects a relation of (merchant_id, environment, subscription_id, object_id).
  * @param locked what to do with rows that another transaction has locked: wait for them, or skip them.
  */
@@ -30,15 +31,24 @@ with first as materialized (
       order by sequence limit 1
    ) first
    where first.status = 'BLOCKED'
+), subscription as materialized (
+  select s.*
+    from (select distinct merchant_id, environment, subscription_id from first) object
+   cross join lateral (
+     select merchant_id, environment, id, paused_at from webhooks.subscription
+      where merchant_id = object.merchant_id and environment = object.environment and id = object.subscription_id
+        for key share ${locked}
+   ) s
 ), free as materialized (
   select d.id, s.paused_at
     from first
-    join webhooks.open_delivery d
-      on d.merchant_id = first.merchant_id and d.environment = first.environment and d.id = first.id
-    join webhooks.subscription s
+    join subscription s
       on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = first.subscription_id
-   where d.status = 'BLOCKED'
-   order by d.id for no key update of d ${locked} for key share of s ${locked}
+   cross join lateral (
+     select id from webhooks.open_delivery
+      where merchant_id = first.merchant_id and environment = first.environment and id = first.id and status = 'BLOCKED'
+        for no key update ${locked}
+   ) d
 ), unblocked as (
   update webhooks.open_delivery d
      set status = case when free.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()

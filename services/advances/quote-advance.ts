@@ -6,7 +6,7 @@ import type {
 } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import type { Database } from '../platform/database/database.ts';
 import { readRowOf } from '../platform/reads/read-table.ts';
-import { callFor } from '../platform/rpc/call-context.ts';
+import { readFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import { tenantOf } from '../platform/tenant.ts';
 import { QuoteEntity, QuoteInstallmentEntity } from './advance.entity.ts';
@@ -34,7 +34,7 @@ export async function quoteAdvance(
   const { merchantId, environment, toDate, occurredAt, maxAmountMinor } = request;
   const schedule = await funds.listAdvanceableInstallments(
     { merchantId, environment, toDate, occurredAt },
-    { ...callFor(context), signal: context.signal },
+    readFor(context),
   );
   const rate = await database.readOne(selectRate({ ...tenantOf(request), at: quotedAt }));
   const monthlyRateBps = rate?.monthly_rate_bps ?? defaultRateBps;

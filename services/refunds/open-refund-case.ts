@@ -11,7 +11,7 @@ import {
 import * as merchantReview from '../contracts/refunds/merchant-review.contract.ts';
 import * as refundHold from '../contracts/refunds/refund-hold.contract.ts';
 import { enumName } from '../platform/enum-name.ts';
-import { callFor } from '../platform/rpc/call-context.ts';
+import { readFor } from '../platform/rpc/call-context.ts';
 import { occurredAtOf } from '../platform/rpc/occurred-at.ts';
 import type { Writes } from '../platform/writes/writes.ts';
 import { committedMinor, unclaimedMinor } from './payments/payment-amounts.ts';
@@ -122,7 +122,7 @@ async function productWindow(
   const { merchantId, environment } = request;
   const { product } = await products.getProduct(
     { merchantId, environment, productId: request.window.value },
-    { ...callFor(context), signal: context.signal },
+    readFor(context),
   );
   return product?.refundWindowDays;
 }

@@ -12,7 +12,7 @@ import { startOfDay } from '../../platform/civil-date.ts';
 import { enumName } from '../../platform/enum-name.ts';
 import { merchantFilterOf } from '../../platform/reads/merchant-filter.ts';
 import type { Pagination } from '../../platform/reads/pagination.ts';
-import { callFor } from '../../platform/rpc/call-context.ts';
+import { readFor } from '../../platform/rpc/call-context.ts';
 import { environmentEnum } from '../../platform/tenant.ts';
 import { timestampOf } from '../../platform/timestamps.ts';
 import { advanceRequestMessage } from '../advance.message.ts';
@@ -52,8 +52,7 @@ async function exposuresOf(
     environment: environmentEnum(environment),
     advanceRequestId: id,
   }));
-  const call = { ...callFor(context), signal: context.signal };
-  const { exposures } = await funds.getAdvanceExposures({ advances }, call);
+  const { exposures } = await funds.getAdvanceExposures({ advances }, readFor(context));
   return new Map(
     // Field by field: fields that a newer release of funds adds have other numbers in the message of this area.
     exposures.map((exposure) => [

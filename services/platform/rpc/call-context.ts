@@ -75,20 +75,22 @@ export function requestIdOf(context: Pick<HandlerContext, 'values'>): string {
  */
 const AREA_DEADLINE_MS = 8_000;
 
-/** The share of the time that its own caller still waits which a call to another area may take. */
+/** The share of its own caller's remaining time that a call to another area may take. */
 const AREA_SHARE = 0.8;
 
 /**
- * The options of a call to another area, which belongs to the request that caused this call. Its deadline depends on the time
- * that is left, so ask for each call anew. What goes on after the caller's deadline, such as undoing a step, has the whole time.
+ * The options of a write in another area, on behalf of the request that caused this call. Its deadline depends on the remaining
+ * time, so each call needs its own options. What continues after the caller's deadline, such as undoing a step, has the whole
+ * area deadline.
  */
-export function callFor(
-  context: Pick<HandlerContext, 'values'> & Partial<Pick<HandlerContext, 'timeoutMs'>>,
-) {
-  const remainingMs = context.timeoutMs?.() ?? Number.POSITIVE_INFINITY;
+export function callFor(context: HandlerContext) {
+  const remainingMs = context.timeoutMs() ?? Number.POSITIVE_INFINITY;
   const timeoutMs = remainingMs > 0 ? Math.min(AREA_DEADLINE_MS, remainingMs * AREA_SHARE) : AREA_DEADLINE_MS;
   return { headers: { [REQUEST_ID_HEADER]: requestIdOf(context) }, timeoutMs: Math.ceil(timeoutMs) };
 }
+
+/** The options of a read in another area: as of a write, but it also ends once the caller stops waiting. */
+export const readFor = (context: HandlerContext) => ({ ...callFor(context), signal: context.signal });
 
 /** Reads one header of a call. */
 export type Header = (name: string) => string | null | undefined;

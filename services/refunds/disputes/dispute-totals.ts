@@ -5,7 +5,7 @@ import {
   type ListDisputesRequest,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { sumOf } from '../../platform/amounts.ts';
-import { callFor } from '../../platform/rpc/call-context.ts';
+import { readFor } from '../../platform/rpc/call-context.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { within64Bits } from '../../platform/within-64-bits.ts';
 import type { SaleReads } from '../payments/refunded-sale.ts';
@@ -45,8 +45,8 @@ export async function deductedBy(
   const deducted = new Map<string, bigint>();
   for (let start = 0; start < disputeIds.length; start += MAX_SOURCES) {
     const sourceIds = disputeIds.slice(start, start + MAX_SOURCES);
-    const call = { ...callFor(context), signal: context.signal };
-    const { amountsMinor } = await funds.getDeductions({ merchantId, environment, sourceIds }, call);
+    const request = { merchantId, environment, sourceIds };
+    const { amountsMinor } = await funds.getDeductions(request, readFor(context));
     for (const [id, amountMinor] of Object.entries(amountsMinor)) deducted.set(id, amountMinor);
   }
   return deducted;

@@ -3,7 +3,7 @@ import type { FundsService } from '../../../proto/gen/payments/funds/v1/funds_pb
 import type { OpenRefundCaseRequest } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import type { Database } from '../../platform/database/database.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
-import { callFor } from '../../platform/rpc/call-context.ts';
+import { readFor } from '../../platform/rpc/call-context.ts';
 import { unlessRefused } from '../../platform/rpc/connect-errors.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { selectSaleOfPayment } from './payment.queries.ts';
@@ -36,8 +36,7 @@ export async function capturedSaleOf(
     saleId = known.sale_id;
     if (known.sale_amount_minor !== null) return { saleId, amountMinor: known.sale_amount_minor };
   }
-  const call = { ...callFor(context), signal: context.signal };
-  const reading = funds.getSale({ merchantId, environment, saleId }, call);
+  const reading = funds.getSale({ merchantId, environment, saleId }, readFor(context));
   const read = await unlessRefused(reading, { SALE_NOT_FOUND: null });
   return { saleId, amountMinor: read?.sale?.grossAmountMinor ?? null };
 }

@@ -35,7 +35,7 @@ export async function benchFundsReads(): Promise<void> {
   await prepareStatistics(databaseUrl);
   for (const merchant of [small, large]) await verify(transport, merchant);
 
-  console.log(`median of ${ROUNDS} calls each, in turn: ${FEW_ROWS} and ${MANY_ROWS} installments`);
+  console.log(`median of at most ${ROUNDS} calls each, in turn: ${FEW_ROWS} and ${MANY_ROWS} installments`);
   for (const [name, read] of Object.entries(await readsOf(transport, today, [small, large]))) {
     const { few, many, ratio, verdict } = await compareSizes(
       () => read(small),
@@ -102,9 +102,8 @@ async function readsOf(transport: Transport, today: CivilDate, merchants: readon
   }
   const list = (filter: object) => (merchant: Merchant) =>
     funds.listFundsReleases({ ...named(merchant.tenant), pageSize: 50, ...filter });
-  const [{ date } = { date: today }] = (
-    await list({ status: FundsReleaseStatus.RELEASED, fromDate: addDays(today, -7) })(merchants[0]!)
-  ).releases;
+  const lastDays = list({ status: FundsReleaseStatus.RELEASED, fromDate: addDays(today, -7) });
+  const date = (await lastDays(merchants[0]!)).releases[0]!.date;
   // The few have some twenty sales on a day.
   const salesOfDay = (filter: object) => (merchant: Merchant) =>
     funds.listReleaseSales({ ...named(merchant.tenant), pageSize: 10, date, ...filter });

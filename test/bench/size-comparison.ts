@@ -4,9 +4,10 @@ import { median } from '../support/quantile.ts';
 export const FEW_ROWS = 10_000;
 /** `SIZE_ROWS` sets it. */
 export const MANY_ROWS = Number(process.env.SIZE_ROWS ?? 10_000_000);
-/** How often each of both is timed; less often if it takes longer than this, but at least a tenth. */
+/** How often each of both reads is timed. */
 export const ROUNDS = 1_001;
-const MOST_MS = 10_000;
+/** After this time, a tenth of the rounds is enough. */
+const ENOUGH_MS = 10_000;
 const WARM_UP_ROUNDS = 100;
 const MOST_RATIO = 1.2;
 
@@ -27,7 +28,7 @@ export async function compareSizes(few: () => Promise<unknown>, many: () => Prom
   const times = { few: [] as number[], many: [] as number[] };
   const startedAt = performance.now();
   for (let round = -WARM_UP_ROUNDS; round < ROUNDS; round += 1) {
-    if (round > ROUNDS / 10 && performance.now() - startedAt > MOST_MS) break;
+    if (round > ROUNDS / 10 && performance.now() - startedAt > ENOUGH_MS) break;
     const tookFew = await timed(few);
     const tookMany = await timed(many);
     if (round < 0) continue;

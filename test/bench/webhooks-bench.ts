@@ -17,16 +17,17 @@ interface Run {
 
 const SECONDS = 15;
 const WARM_UP: Run = { name: 'warm-up', load: { atATime: 64 } };
-const RUNS: readonly Run[] = [
+const AT_RATES: readonly Run[] = [
   { name: '50/s', load: { perSecond: 50 } },
   { name: '200/s', load: { perSecond: 200 } },
   { name: '500/s', load: { perSecond: 500 } },
+];
+const RUNS: readonly Run[] = [
+  ...AT_RATES,
   { name: 'most, 64 calls at a time', load: { atATime: 64 } },
   // Last, because its events are still retried when the others are done.
   { name: '200/s beside 20/s that hang', load: { perSecond: 200 }, hanging: 20 },
 ];
-/** Of a system whose publisher and lanes are in separate processes, as in docker-compose.yml. */
-const SEPARATE_RUNS = RUNS.slice(0, 3);
 const NO_WORK: DatabaseWork = { transactions: 0, walFlushes: 0 };
 /** Time to finish what a start leaves to do. */
 const START_MS = 20_000;
@@ -41,7 +42,8 @@ const HEADINGS = [
 /**
  * From the answer that accepts an event to its arrival at the receiver, the CPU of all processes of the system, as
  * `npm start` runs it, and the transactions and WAL flushes of PostgreSQL without those of an idle system: at three rates,
- * at the most it takes, and beside an endpoint that hangs. Then at the three rates with lanes in a process of their own.
+ * at the most it takes, and beside an endpoint that hangs. Then at the three rates with publisher and lanes in separate
+ * processes, as in docker-compose.yml.
  */
 export async function benchWebhooks(): Promise<void> {
   console.log(
@@ -56,7 +58,7 @@ export async function benchWebhooks(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const bench = await startDeliveryBench(stack, WITHOUT_LANES);
   const owner = stack.use(await startLaneOwner(bench.system));
-  await measureRuns('in separate processes', bench, SEPARATE_RUNS, [bench.system.pid, owner.pid]);
+  await measureRuns('in separate processes', bench, AT_RATES, [bench.system.pid, owner.pid]);
 }
 
 /** @param pids the processes whose CPU, with that of their descendants, is the system's. */

@@ -40,8 +40,8 @@ export const selectApiKeys = prepareRead<Tenant & PageRange, ApiKeyReadRow>((par
 );
 
 /**
- * The search for a merchant's API keys in a state. Keys expire with time, so no index has those that are active: of many, few
- * may be.
+ * The search for a merchant's API keys in a state. There is no index by state, because active keys expire without a write. Few of
+ * many keys may be in the state.
  */
 export const apiKeySearch = (tenant: Tenant, state: CredentialState): Search<ApiKeyReadRow, 'all'> => ({
   sources: ['all'],

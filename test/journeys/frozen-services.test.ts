@@ -19,8 +19,8 @@ const ADDRESSES = ['127.0.0.1', '127.0.0.2'];
 /** At once, so that they need connections to both processes. */
 const READS_AT_ONCE = 10;
 const BETWEEN_READS_MS = 200;
-/** How long requests may wait for a process before it is known to be frozen: its silence, and a question to it. */
-const NOTICED_MS = 4_000;
+/** How long requests may wait for a frozen process: at most 4 s pass until it is known to be frozen. */
+const NOTICED_MS = 6_000;
 /** Longer than the deadline of the gateway: what has not answered by then fails. */
 const FROZEN_MS = 12_000;
 

@@ -4,10 +4,10 @@ import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;
 /**
- * The age at which the provider is discovered anew before an ID token is verified. The keys are read again with it: openid-client
- * does not look for an unknown key within a minute, and a code that has been exchanged cannot be exchanged again.
+ * The age up to which the provider's keys are used for another ID token. They are read again with a new discovery before the code
+ * is exchanged: openid-client looks for an unknown key at most once a minute, and a code cannot be exchanged twice.
  */
-const KEYS_FRESH_MS = 1_000;
+const KEYS_MAX_AGE_MS = 1_000;
 /** The difference of the provider's clock that ID tokens may show. */
 const CLOCK_TOLERANCE_S = 120;
 /** OpenID Connect allows a `sub` of at most 255 characters. */
@@ -36,8 +36,9 @@ export interface OpenIdClientOptions {
 }
 
 /**
- * The dashboard's OpenID Connect client. Discovery happens on first use, for each ID token, and again after a failure, so that
- * dashboard and provider may start in any order, and the provider may replace its keys at any time. Methods throw the errors of openid-client.
+ * The dashboard's OpenID Connect client. The provider is discovered on first use, for each sign-in, and again after a failure.
+ * So dashboard and provider may start in any order, and the provider may replace its keys at any time. Methods throw the
+ * errors of openid-client.
  */
 export class OpenIdClient {
   readonly #options: OpenIdClientOptions;
@@ -64,7 +65,7 @@ export class OpenIdClient {
 
   /** Exchanges the code of a callback. `search` is the callback's query, with its question mark. */
   async identify(search: string, { state, nonce, codeVerifier }: SignInFlow): Promise<Identity> {
-    const provider = await this.#provider(KEYS_FRESH_MS);
+    const provider = await this.#provider(KEYS_MAX_AGE_MS);
     // Not from the request's Host header, which the client controls.
     const url = new URL(this.#options.redirectUri());
     url.search = search;

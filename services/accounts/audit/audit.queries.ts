@@ -29,8 +29,8 @@ export const selectAuditEntries = prepareRead<AuditTrailPage, AuditEntryReadRow>
     .select(['e.id', 'e.environment', 'e.account_id', 'a.email as account_email', 'e.action', 'e.request'])
     .select('a.name as account_name')
     .select(['e.ip_address', 'e.request_id', 'e.occurred_at', 'e.caller', 'e.started_by']);
-  // Ordered by the account, too, which only the index by account is: of a partition where the planner deems another as good, a
-  // page would read all entries to find none of the account. A range, because an order by a known value is dropped.
+  // Ordering by the account as well forces the index by account. Otherwise the planner may choose another one for some partitions,
+  // and a page reads all their entries where the account has none. With `=` instead of a range, it would drop that order.
   if (parameters.has('accountId')) {
     query = query
       .where('e.account_id', '>=', parameters('accountId'))

@@ -4,8 +4,8 @@ import type { LookupFunction } from 'node:net';
 /** Name servers that are silent would use up the deadline of the call that waits for a connection. */
 const LATE_MS = 1_000;
 
-/** By then other services may have the addresses, and would get our calls with their tokens. */
-const OUTDATED_MS = 600_000;
+/** After this time other services may have the addresses, and would get our calls and tokens. */
+const MAX_AGE_MS = 600_000;
 
 interface Answer {
   readonly addresses: readonly LookupAddress[];
@@ -19,8 +19,8 @@ const pending = new Map<string, Promise<readonly LookupAddress[]>>();
 
 /**
  * Looks up the addresses of services, in random order: a connection is made to the first that accepts it, so without this
- * the order of the resolver decides which process gets all calls. While the name cannot be resolved, its last addresses
- * serve for ten minutes, because connections are renewed all the time.
+ * the order of the resolver decides which process gets all calls. Connections are renewed all the time, so while the
+ * name cannot be resolved, its last addresses are used, for ten minutes at most.
  */
 export const lookupServices: LookupFunction = (name, options, callback) => {
   if (!options.all) return dns.lookup(name, options, callback);
@@ -33,12 +33,12 @@ export const lookupServices: LookupFunction = (name, options, callback) => {
 async function addressesOf(name: string, options: LookupOptions): Promise<readonly LookupAddress[]> {
   const answer = pending.get(name) ?? query(name, options).finally(() => pending.delete(name));
   pending.set(name, answer);
-  const { addresses: last, atMs } = known.get(name) ?? { atMs: 0 };
-  if (!last || performance.now() - atMs > OUTDATED_MS) return answer;
+  const last = known.get(name);
+  if (!last || performance.now() - last.atMs > MAX_AGE_MS) return answer;
   const late = Promise.withResolvers<readonly LookupAddress[]>();
-  const timer = setTimeout(() => late.resolve(last), LATE_MS);
+  const timer = setTimeout(() => late.resolve(last.addresses), LATE_MS);
   try {
-    return await Promise.race([answer.catch(() => last), late.promise]);
+    return await Promise.race([answer.catch(() => last.addresses), late.promise]);
   } finally {
     clearTimeout(timer);
   }

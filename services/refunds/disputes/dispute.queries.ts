@@ -83,24 +83,24 @@ function disputePage(closedNull?: 'is' | 'is not') {
   return prepareRead<DisputePage, DisputeReadRow>((parameters) => {
     let query = matchingDisputes(parameters);
     if (closedNull) query = query.where('closed_at', closedNull, null);
-    if (closedNull === 'is') query = withoutOutcome(query, parameters);
+    if (closedNull === 'is') query = noneWithOutcome(query, parameters);
     return inOrder(query, disputeOrder, parameters).compile();
   });
 }
 
 /**
  * One page of the disputes awaiting the merchant's response, in the order in which they are due. Those without a due date, which
- * come first, have an index of their own: between them and the others may be many that were not responded to in time.
+ * come first, have a separate index: in the index of both, many whose due date has passed may lie between them and the others.
  */
 export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisputeReadRow>((parameters) => {
-  let awaiting = withoutOutcome(matchingDisputes(parameters), parameters)
+  let awaiting = noneWithOutcome(matchingDisputes(parameters), parameters)
     .where('closed_at', 'is', null)
     .where('responded_at', 'is', null)
     .select(DUE_OR_OPENED.as('due_or_opened_at'));
   // No closed dispute awaits a response.
   if (parameters.has('status')) awaiting = awaiting.where(sql<boolean>`${parameters('status')} = 'OPEN'`);
   const dated = awaiting
-    .where(sql<boolean>`due_at > ${parameters('now')}`)
+    .where('due_at', 'is not', null)
     .where(sql<boolean>`${DUE_OR_OPENED} > ${parameters('now')}`);
   const parts = [awaiting.where('due_at', 'is', null), dated].map((part) => {
     const page = db.selectFrom(part.as('part')).selectAll();
@@ -119,8 +119,8 @@ export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisput
 /** The same expression as in the indexes dispute_awaiting and dispute_awaiting_undated. */
 const DUE_OR_OPENED = sql<Timestamp>`coalesce(due_at, opened_at)`;
 
-/** Open disputes have no outcome: with such a filter there are none, and those that have it need not be read. */
-function withoutOutcome<Query extends ReturnType<typeof matchingDisputes>>(
+/** Open disputes have no outcome: a filter by outcome matches none of them, and PostgreSQL need not read any. */
+function noneWithOutcome<Query extends ReturnType<typeof matchingDisputes>>(
   query: Query,
   parameters: ReadParameters<DisputeFilter>,
 ): Query {

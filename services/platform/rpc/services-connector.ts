@@ -4,7 +4,7 @@ import { buildConnector, errors } from 'undici';
 import { metrics } from '../process/telemetry.ts';
 import type { TlsFiles } from '../process/tls-files.ts';
 import { lookupServices } from './lookup-services.ts';
-import { type Proof, proveAlive } from './prove-alive.ts';
+import { type Proof, proveAlive, type Resource } from './prove-alive.ts';
 
 /** How long a process may take to accept a connection, and then to answer on it. */
 const ANSWER_MS = 2_000;
@@ -29,35 +29,32 @@ export interface ClientTls {
   readonly serverName?: string | undefined;
 }
 
-/** The connections to one address of services. */
-interface Peer {
-  readonly sockets: Set<Socket>;
-  /** By these, at the last check. */
-  bytesRead: number;
-}
-
 /**
  * Connects to the processes of services behind one name. The kernel of a frozen process still accepts connections, and a
  * host that is gone refuses none. So a new connection has to answer before it gets a call, and an address from which nothing
- * comes is asked once a second. While one does not answer and others of the name do, its connections end and it gets no new
- * ones.
+ * comes is asked once a second. While one does not answer, others of the name get its new connections. Those that it has end
+ * once another one answers, unless something still comes on them: a load balancer may have passed only the new one to a frozen
+ * process.
  */
 export class ServicesConnector {
   readonly tls: ClientTls | undefined;
   readonly #target: buildConnector.Options;
+  /** What proofs request: as calls do, because load balancers may route by them. */
+  readonly #resource: Resource;
   readonly #peers = new Map<string, Peer>();
   /** The addresses that did not answer. */
   readonly #silent = new Set<string>();
-  /** Those that are being asked. */
-  readonly #asked = new Set<string>();
+  /** The answers of those that are being asked. */
+  readonly #asked = new Map<string, Promise<Proof>>();
   /** The connections on which addresses are asked. */
   readonly #probes = new Map<string, Socket>();
   /** The resolver's latest answer; none for a URL with an IP address. */
   #addresses: readonly string[] = [];
   #checking: NodeJS.Timeout | undefined;
 
-  constructor(origin: string, tls: ClientTls | undefined) {
-    const { protocol, host, hostname, port } = new URL(origin);
+  constructor(baseUrl: string, tls: ClientTls | undefined) {
+    const { protocol, host, hostname, port, pathname } = new URL(baseUrl);
+    this.#resource = { host, path: pathname };
     this.#target = { protocol, host, port, hostname: hostname.replaceAll(/[[\]]/g, '') };
     this.tls = tls;
   }
@@ -77,7 +74,7 @@ export class ServicesConnector {
       });
       if (!socket) continue;
       const address = socket.remoteAddress ?? '';
-      const proof = await proveAlive(socket, ANSWER_MS);
+      const proof = await proveAlive(socket, this.#resource, ANSWER_MS);
       if (proof === 'OPEN') return this.#watched(socket, address);
       socket.destroy();
       // A process that is about to stop serves one request per connection.
@@ -129,6 +126,9 @@ export class ServicesConnector {
         .on('connectionAttempt', (address) => {
           attempted = address;
         })
+        .on('connectionAttemptFailed', () => {
+          attempted = '';
+        })
         // Node.js tries the next address.
         .on('connectionAttemptTimeout', (address) => this.#markSilent(address));
     });
@@ -136,13 +136,9 @@ export class ServicesConnector {
 
   #watched(socket: Socket, address: string): Socket {
     this.#silent.delete(address);
-    const peer = this.#peers.get(address) ?? { sockets: new Set(), bytesRead: 0 };
+    const peer = this.#peers.get(address) ?? new Peer();
     this.#peers.set(address, peer);
-    peer.sockets.add(socket);
-    socket.once('close', () => {
-      peer.sockets.delete(socket);
-      if (peer.sockets.size === 0) this.#peers.delete(address);
-    });
+    peer.add(socket, () => this.#peers.delete(address));
     this.#checking ??= setInterval(() => this.#check(), CHECK_MS).unref();
     return socket;
   }
@@ -154,28 +150,30 @@ export class ServicesConnector {
       for (const probe of this.#probes.values()) probe.destroy();
       return;
     }
-    for (const [address, peer] of this.#peers) {
-      const bytesRead = [...peer.sockets].reduce((sum, socket) => sum + socket.bytesRead, 0);
-      if (bytesRead === peer.bytesRead) void this.#ask(address);
-      peer.bytesRead = bytesRead;
-    }
-    for (const address of this.#silent) void this.#ask(address);
+    const quiet = [...this.#peers].filter(([, peer]) => peer.check()).map(([address]) => address);
+    const isOnly = (address: string) => this.#addresses.every((other) => other === address);
+    for (const address of new Set([...quiet, ...this.#silent])) if (!isOnly(address)) void this.#ask(address);
   }
 
-  async #ask(address: string): Promise<void> {
-    const isOnly = this.#addresses.every((other) => other === address);
-    if (isOnly || this.#asked.has(address)) return;
-    this.#asked.add(address);
+  /** Asks whether an address answers. Concurrent questions are one. */
+  #ask(address: string): Promise<Proof> {
+    const asked = this.#asked.get(address) ?? this.#learn(address);
+    this.#asked.set(address, asked);
+    return asked;
+  }
+
+  async #learn(address: string): Promise<Proof> {
     const proof = await this.#probe(address);
     this.#asked.delete(address);
     if (proof === 'SILENT') this.#passOver(address);
     else if (proof !== 'CLOSED') this.#silent.delete(address);
+    return proof;
   }
 
   async #probe(address: string): Promise<Proof> {
     try {
       const probe = this.#probes.get(address) ?? (await this.#openProbe(address));
-      const proof = await proveAlive(probe, ANSWER_MS);
+      const proof = await proveAlive(probe, this.#resource, ANSWER_MS);
       if (proof !== 'OPEN') probe.destroy();
       return proof;
     } catch (error) {
@@ -194,11 +192,62 @@ export class ServicesConnector {
     this.#silent.add(address);
   }
 
-  /** Ends the connections to an address that does not answer, unless no other does. */
+  /** Ends the connections to an address that did not answer, if nothing comes on them and another address answers. */
   #passOver(address: string): void {
     this.#markSilent(address);
-    if (this.#addresses.every((other) => this.#silent.has(other))) return;
-    for (const socket of this.#peers.get(address)?.sockets ?? []) socket.destroy(timedOut(address));
+    const peer = this.#peers.get(address);
+    if (!peer?.isQuiet) return;
+    for (const other of this.#addresses) {
+      if (this.#silent.has(other)) continue;
+      void this.#answers(other).then((answers) => {
+        if (answers && peer.isQuiet && this.#silent.has(address)) peer.end(timedOut(address));
+      });
+    }
+  }
+
+  async #answers(address: string): Promise<boolean> {
+    const peer = this.#peers.get(address);
+    return (peer && !peer.isQuiet) || ['OPEN', 'CLOSING'].includes(await this.#ask(address));
+  }
+}
+
+/** The connections to one address of services. */
+class Peer {
+  readonly #sockets = new Set<Socket>();
+  /** On those that have ended. */
+  #formerBytes = 0;
+  /** At the last check. */
+  #checkedBytes = 0;
+  #wasQuiet = false;
+
+  add(socket: Socket, onEmpty: () => void): void {
+    this.#sockets.add(socket);
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      this.#formerBytes += socket.bytesRead;
+      if (this.#sockets.size === 0) onEmpty();
+    });
+  }
+
+  /** Returns whether nothing has come since the last check. */
+  check(): boolean {
+    const bytes = this.#bytes;
+    this.#wasQuiet = bytes === this.#checkedBytes;
+    this.#checkedBytes = bytes;
+    return this.#wasQuiet;
+  }
+
+  /** Whether nothing has come since the check before the last one. */
+  get isQuiet(): boolean {
+    return this.#wasQuiet && this.#bytes === this.#checkedBytes;
+  }
+
+  end(error: Error): void {
+    for (const socket of this.#sockets) socket.destroy(error);
+  }
+
+  get #bytes(): number {
+    return [...this.#sockets].reduce((sum, socket) => sum + socket.bytesRead, this.#formerBytes);
   }
 }
 

@@ -2,6 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions } from 'node:tls';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -208,4 +209,93 @@ test('a process that does not answer the TLS handshake is passed over for one th
   const transport = remoteTransport(`https://${name}:${services.port}`, 'mps_token', { files });
   await createClient(ProductService, transport).listProducts(newTenant(), { timeoutMs: 8_000 });
   expect(services.calls()).toBe(1);
+});
+
+/** Services that hold claims of commands for some time, behind an address that may stop to pass new connections on. */
+async function startHoldingServices(address: string, port: number, claimsHeldMs: number) {
+  const services = createServices(async ({ url }, response) => {
+    if (url!.includes('ClaimCommands')) await delay(claimsHeldMs);
+    response.writeHead(200, { 'content-type': 'application/proto' }).end();
+  });
+  const held = new Set<Socket>();
+  let passesOn = true;
+  const front = createTcpServer((socket) =>
+    passesOn ? services.emit('connection', socket) : held.add(socket),
+  ).listen(port, address);
+  await once(front, 'listening');
+  onTestFinished(() => {
+    front.close();
+    services.closeAllConnections();
+    for (const socket of held) socket.destroy();
+  });
+  return {
+    port: (front.address() as AddressInfo).port,
+    hold() {
+      passesOn = false;
+    },
+    passOn() {
+      passesOn = true;
+      for (const socket of held) services.emit('connection', socket);
+      held.clear();
+    },
+  };
+}
+
+test('calls in progress go on at a load balancer that has several addresses and passes a new connection to a frozen process', async () => {
+  resolverOf('balanced.test', ['127.0.0.2', '127.0.0.1']);
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const others = await startServices('127.0.0.1');
+  const balancer = await startHoldingServices('127.0.0.2', others.port, 3_500);
+  const transport = remoteTransport(`http://balanced.test:${others.port}`, 'mps_token');
+  const products = createClient(ProductService, transport);
+  const commands = createClient(WorkflowCommandService, transport);
+  let isDone = false;
+  const claim = commands.claimCommands({ maxCommands: 1 }).finally(() => {
+    isDone = true;
+  });
+  const readOften = async () => {
+    for (; !isDone; await delay(100)) await products.listProducts(newTenant());
+  };
+  const reads = readOften();
+  await delay(500);
+  balancer.hold();
+  const readsAtOnce = Array.from({ length: 3 }, () => products.listProducts(newTenant()));
+  await Promise.all([claim, reads, ...readsAtOnce]);
+  expect(others.calls()).toBeGreaterThan(0);
+});
+
+test('calls in progress go on at a process that pauses, if nothing listens at the other addresses of its name', async () => {
+  resolverOf('paused.test', ['127.0.0.1', '127.0.0.3']);
+  vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const services = await startHoldingServices('127.0.0.1', 0, 4_500);
+  const transport = remoteTransport(`http://paused.test:${services.port}`, 'mps_token');
+  const claim = createClient(WorkflowCommandService, transport).claimCommands({ maxCommands: 1 });
+  await delay(100);
+  services.hold();
+  const read = createClient(ProductService, transport).listProducts(newTenant());
+  await delay(4_000);
+  services.passOn();
+  await Promise.all([claim, read]);
+});
+
+test('a connection is tried with the host and the path that load balancers route calls by, also if it is ended after each answer', async () => {
+  const heads: string[] = [];
+  const proxy = createTcpServer((socket) =>
+    socket.once('data', (data) => {
+      const [requested, ...head] = data.toString('latin1').split('\r\n');
+      if (requested!.startsWith('POST'))
+        return socket.end('HTTP/1.0 200 OK\r\ncontent-type: application/proto\r\n\r\n');
+      heads.push(requested!, head.find((line) => line.startsWith('host'))!);
+      return socket.end('HTTP/1.0 404 Not Found\r\n\r\n');
+    }),
+  ).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  onTestFinished(() => void proxy.close());
+  const host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const commands = createClient(
+    WorkflowCommandService,
+    remoteTransport(`http://${host}/payments`, 'mps_token'),
+  );
+  await commands.claimCommands({ maxCommands: 1 });
+  expect(heads).toEqual(['HEAD /payments HTTP/1.1', `host: ${host}`]);
 });

@@ -15,45 +15,43 @@ export interface OrderedObjectRow {
 /**
  * Unblocks the first open delivery of each object, if it is BLOCKED: the owner of its lane reads it next. Returns the
  * objects whose delivery or subscription it could not lock. A concurrent pause or resume waits for the key share lock, or
- * is visible to it. The locks are in queries of their own: in a join, the planner may read all BLOCKED deliveries of the
- * merchant for each object.
+ * is visible to it. Rows are looked up by their id alone, one at a time: without statistics of a backlog, a plan could read
+ * all BLOCKED deliveries of the merchant for each object.
  * @param objects a relation of (merchant_id, environment, subscription_id, object_id).
  * @param locked what to do with rows that another transaction has locked: wait for them, or skip them.
  */
 const unblockSql = (objects: string, locked: '' | 'skip locked') => `
 with first as materialized (
-  select input.*, first.id
+  select input.*, d.id
     from ${objects} as input
    cross join lateral (
-     select id, status from webhooks.open_delivery
-      where merchant_id = input.merchant_id and environment = input.environment
-        and ordered and subscription_id = input.subscription_id and object_id = input.object_id
+     select merchant_id, environment, id, status from webhooks.open_delivery
+      where ordered and subscription_id = input.subscription_id and object_id = input.object_id
       order by sequence limit 1
-   ) first
-   where first.status = 'BLOCKED'
+   ) d
+   where d.status = 'BLOCKED' and d.merchant_id = input.merchant_id and d.environment = input.environment
 ), subscription as materialized (
   select s.*
     from (select distinct merchant_id, environment, subscription_id from first) object
    cross join lateral (
      select merchant_id, environment, id, paused_at from webhooks.subscription
-      where merchant_id = object.merchant_id and environment = object.environment and id = object.subscription_id
-        for key share ${locked}
+      where id = object.subscription_id limit 1 for key share ${locked}
    ) s
+   where s.merchant_id = object.merchant_id and s.environment = object.environment
 ), free as materialized (
   select d.id, s.paused_at
     from first
     join subscription s
       on s.merchant_id = first.merchant_id and s.environment = first.environment and s.id = first.subscription_id
    cross join lateral (
-     select id from webhooks.open_delivery
-      where merchant_id = first.merchant_id and environment = first.environment and id = first.id and status = 'BLOCKED'
-        for no key update ${locked}
+     select merchant_id, environment, id from webhooks.open_delivery
+      where id = first.id and status = 'BLOCKED' limit 1 for no key update ${locked}
    ) d
+   where d.merchant_id = first.merchant_id and d.environment = first.environment
 ), unblocked as (
   update webhooks.open_delivery d
      set status = case when free.paused_at is null then 'PENDING' else 'HELD' end, changed_xid = pg_current_xact_id()
-    from free join first using (id)
-   where d.merchant_id = first.merchant_id and d.environment = first.environment and d.id = free.id
+    from free where d.id = free.id
 )
 select merchant_id, environment, subscription_id, object_id from first where id not in (select id from free)`;
 

@@ -13,7 +13,7 @@ export interface Answer<T> {
   readonly outcome: T | 503 | 'not sent' | 'failed';
 }
 
-/** Makes calls at a rate, however long responses take, up to CONNECTIONS at once; does not make the others. */
+/** Makes calls at a rate, however long responses take, up to CONNECTIONS at once. Calls beyond that are not sent. */
 export async function callAtRate<T>(
   call: () => Promise<T | 503>,
   perSecond: number,

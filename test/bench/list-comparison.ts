@@ -77,9 +77,9 @@ const pageOf = ({ tenant }: Merchant): PageOf => ({
   pageSize: PAGE_SIZE,
 });
 
-/** What PostgreSQL makes of md5(text). */
+/** PostgreSQL's md5(text). */
 export const md5Of = (text: string): string => createHash('md5').update(text).digest('hex');
 
-/** What PostgreSQL makes of md5(text)::uuid. */
+/** PostgreSQL's md5(text)::uuid. */
 export const uuidOf = (text: string): string =>
   md5Of(text).replace(/(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');

@@ -16,7 +16,7 @@ import { startRuntime } from '../support/runtime-process.ts';
 import { newServiceToken } from '../support/secrets.ts';
 
 const ADDRESSES = ['127.0.0.1', '127.0.0.2'];
-/** At once, so that they need connections to both processes. */
+/** Enough at once to need connections to both processes. */
 const READS_AT_ONCE = 10;
 const BETWEEN_READS_MS = 200;
 /** How long requests may wait for a frozen process: at most 4 s pass until it is known to be frozen. */
@@ -24,7 +24,7 @@ const NOTICED_MS = 6_000;
 /** Longer than the deadline of the gateway: what has not answered by then fails. */
 const FROZEN_MS = 12_000;
 
-/** A gateway in front of two processes of services behind one name, and the first of them. */
+/** A gateway in front of two services processes behind one name. */
 async function startSystem() {
   const { token, entry } = newServiceToken('gateway', [
     'authenticate',
@@ -77,7 +77,7 @@ async function readFor(durationMs: number, { port, key }: { port: number; key: s
   return Promise.all(answers);
 }
 
-test('while one of two processes of services is frozen, no request fails, and after some seconds none waits', async () => {
+test('while one of two services processes is frozen, no request fails, and after some seconds none waits', async () => {
   const system = await startSystem();
   const [first, second] = system.processes;
   await readFor(1_000, system);
@@ -85,7 +85,7 @@ test('while one of two processes of services is frozen, no request fails, and af
   const answers = await readFor(FROZEN_MS, system);
   expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
   expect(answers.filter(({ sentAtMs, tookMs }) => sentAtMs > NOTICED_MS && tookMs > 1_000)).toEqual([]);
-  // Once it goes on, it serves again.
+  // Once it continues, it serves again.
   first!.kill('SIGCONT');
   await readFor(NOTICED_MS, system);
   second!.kill('SIGSTOP');

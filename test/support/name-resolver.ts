@@ -7,7 +7,7 @@ export interface Resolver {
   answer: readonly string[] | Error | 'SILENT';
 }
 
-/** Answers for a name until the test ends. */
+/** Replaces the resolver's answer for a name until the test ends. */
 export function resolverOf(name: string, answer: readonly string[]): Resolver {
   const lookup = dns.lookup as LookupFunction;
   const resolver: Resolver = { answer };

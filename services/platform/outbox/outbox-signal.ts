@@ -9,11 +9,11 @@ import type { CommittedEvent } from './outbox-events.ts';
 /** What a commit added to the outbox: only events, or also commands. */
 export type OutboxWork = 'EVENTS' | 'COMMANDS';
 
-/** Announces commits with commands, and perhaps events. All who wait listen to it. */
+/** Announces commits with commands, and perhaps events. Every process that waits for work listens to it. */
 export const OUTBOX_CHANNEL = 'payments_outbox';
-/** Announces commits with events alone, which are the most by far: those who wait for commands are not woken by them. */
+/** Announces commits with events only, by far the most: they do not wake processes that wait for commands. */
 export const EVENTS_CHANNEL = 'payments_events';
-/** The least time between two notifications: each costs about as much as a small read, in every process that listens. */
+/** The minimum time between two notifications. Each costs every listening process about as much as a small read. */
 const NOTIFY_INTERVAL_MS = 5;
 /** How long the connection stays open after the last wait, so that the next one can reuse it. */
 const LINGER_MS = 500;

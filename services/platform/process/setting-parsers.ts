@@ -10,7 +10,7 @@ export type Parser<T> = (value: string) => T;
 
 export const text: Parser<string> = (value) => value;
 
-/** An address to listen on. For `localhost` Fastify would open a second server, without what we add to the first. */
+/** An address to listen on. For `localhost`, Fastify would open a second server without the hooks that we add to the first. */
 export const listeningAddress: Parser<string> = (value) => (value === 'localhost' ? '127.0.0.1' : value);
 
 /** A token or key for the header `Authorization`, without white space around it. Errors do not repeat it. */

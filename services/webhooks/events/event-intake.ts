@@ -76,7 +76,7 @@ export class EventIntake {
   #running = false;
   /** When the next transaction may begin, unless its group is full, by `performance.now()`. */
   #nextAtMs = 0;
-  /** Until when a full group waits, too. */
+  /** When a full group may be published, by `performance.now()`. */
   #pausedUntilMs = 0;
 
   constructor(db: CrossTenantDatabase, outboxSignal: OutboxSignal, logger: Logger) {

@@ -22,7 +22,7 @@ describePlans(
   'platform.audit_entry',
 );
 
-it('reads entries of a person in the order of no other index than that by person', async () => {
+it('orders the entries of a person so that only the index by person fits', async () => {
   statements.length = 0;
   await accountsFixture(harness().transports.inProcess).client.listAuditEntries({
     ...newTenant(),

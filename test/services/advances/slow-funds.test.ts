@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
 
-/** Funds that are alive and answer no call. */
+/** A process with funds that is alive but answers no call. */
 const calls = new EventEmitter();
 const slow = createServer((request, response) =>
   request.method === 'HEAD' ? response.end() : calls.emit('call', request),

@@ -11,7 +11,7 @@ import { type Lies, startLyingProvider } from './lying-provider.ts';
 import { SESSION } from './sign-in-fixture.ts';
 
 const CLIENT = 'dashboard';
-/** How long the dashboard does not look for new keys. */
+/** Longer than the dashboard uses keys without reading them again. */
 const KEYS_KEPT_MS = 1_100;
 const nowS = () => Math.floor(Date.now() / 1_000);
 

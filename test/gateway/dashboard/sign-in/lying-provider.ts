@@ -11,7 +11,7 @@ export interface Lies {
   readonly header?: Readonly<Record<string, unknown>>;
   /** Signs with a key that it does not publish. */
   readonly foreignKey?: boolean;
-  /** Publishes and uses its next key alone. That is no lie, but comes without notice. */
+  /** Publishes and uses only its next key: not a lie, but a change without notice. */
   readonly nextKey?: boolean;
   /** Removes the signature. */
   readonly unsigned?: boolean;

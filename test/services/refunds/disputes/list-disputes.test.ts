@@ -34,7 +34,7 @@ describePlans(
   'refunds.dispute',
 );
 
-it('reads neither disputes that were not responded to in time, nor closed ones for open ones with an outcome', async () => {
+it('reads no overdue disputes by due date, and none at all for open ones with an outcome', async () => {
   const { refunds, tenant } = refundsOf(harness());
   const planFor = async (request: object) => {
     statements.length = 0;

@@ -61,7 +61,7 @@ interface RecordedDelivery {
 const RECORDED = `
 select id, status, next_attempt_at as "nextAttemptAt" from webhooks.delivery where id = any ($1::uuid[])`;
 
-const ALL_LANES = Array.from({ length: 64 }, (_, lane) => lane);
+export const ALL_LANES = Array.from({ length: 64 }, (_, lane) => lane);
 
 /** The report of an attempt that was answered with this status. */
 export const answered = (attempt: DueAttempt, httpStatus: number, result: Partial<AttemptResult> = {}) =>

@@ -64,7 +64,7 @@ describe('a resend in progress', () => {
     await fixture.cancel(tenant, other);
   });
 
-  it('sends the same events for each of two resends, which together leave that capacity when they continue at once', async () => {
+  it('leaves that capacity also when two resends of the same events continue at once, and sends the events for each', async () => {
     const tenant = newTenant();
     const { id, eventIds, subscriptionId } = await fixture.begun(tenant, 120);
     const { id: other } = await fixture.again(tenant, subscriptionId);

@@ -18,7 +18,7 @@ import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/di
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { openSession } from '../../../support/sql.ts';
-import { answered, startWebhooks } from '../attempts/attempts-fixture.ts';
+import { ALL_LANES, answered, startWebhooks } from '../attempts/attempts-fixture.ts';
 
 /** More than one step. */
 const BACKLOG = 1_200;
@@ -116,8 +116,6 @@ it('is finished by the periodic task if its process dies', async () => {
   expect(await cancellationsOf(workflowId)).toHaveLength(1);
 });
 
-const ALL_LANES = Array.from({ length: 64 }, (_, lane) => lane);
-
 it('is not unblocked by the owner of its lane', async () => {
   const { id } = await withBacklog(newTenant());
   await fixture.sql('update webhooks.subscription set ordered = true where id = $1', [id]);
@@ -144,9 +142,8 @@ async function readingAll() {
   const db = new CrossTenantDatabase(database);
   const logger = createLogger('fatal');
   const reads = new TableReads();
-  const lanes = ALL_LANES;
   const owner = { ownsLanes: true };
-  const leases = { lanes, epochOf: () => (owner.ownsLanes ? 1n : undefined), isConfirmed: false };
+  const leases = { lanes: ALL_LANES, epochOf: () => (owner.ownsLanes ? 1n : undefined), isConfirmed: false };
   const dispatcher: LaneDispatcher = new LaneDispatcher({
     leases,
     reads,
@@ -166,7 +163,7 @@ async function readingAll() {
     logger,
   });
   onTestFinished(() => reading.close());
-  reading.addLanes(lanes);
+  reading.addLanes(ALL_LANES);
   await reading.readNew();
   return { reading, dispatcher, owner };
 }

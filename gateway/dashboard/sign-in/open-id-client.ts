@@ -1,5 +1,6 @@
 import * as oidc from 'openid-client';
 import { isSecureAddress } from '../session/secure-address.ts';
+import { faultOf } from './sign-in-faults.ts';
 import type { SignInFlow } from './sign-in-flows.ts';
 
 const TIMEOUT_S = 5;
@@ -95,12 +96,18 @@ export class OpenIdClient {
   }
 
   #provider(maxAgeMs = Number.POSITIVE_INFINITY): Promise<oidc.Configuration> {
-    if (performance.now() - this.#discoveredAtMs > maxAgeMs) this.#discovered = undefined;
-    if (this.#discovered) return this.#discovered;
-    const discovered = this.#discover().catch((error) => {
-      if (this.#discovered === discovered) this.#discovered = undefined;
-      throw error;
-    });
+    const former = this.#discovered;
+    if (former && performance.now() - this.#discoveredAtMs <= maxAgeMs) return former;
+    const discovered = this.#discover()
+      .catch((error) => {
+        // Discovery may be limited or down while the provider still signs people in.
+        if (former && faultOf(error) === 'unavailable') return former;
+        throw error;
+      })
+      .catch((error) => {
+        if (this.#discovered === discovered) this.#discovered = undefined;
+        throw error;
+      });
     this.#discovered = discovered;
     this.#discoveredAtMs = performance.now();
     return discovered;

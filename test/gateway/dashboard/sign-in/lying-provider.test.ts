@@ -58,6 +58,14 @@ test('people can sign in a second after the provider has replaced its keys witho
   expect((await signInBy({ nextKey: true })).page.url.pathname).toBe('/account');
 });
 
+test('people can sign in while the provider fails or limits discovery alone', async () => {
+  expect((await signInBy({})).page.url.pathname).toBe('/account');
+  for (const discoveryStatus of [503, 429]) {
+    await delay(KEYS_KEPT_MS);
+    expect((await signInBy({ discoveryStatus })).page.url.pathname).toBe('/account');
+  }
+});
+
 test('sign-ins that the provider fails are counted, those that a browser can fail are not', async () => {
   const count = async (result: string) =>
     (await scrape())(`payments_sign_ins_total{result="${result}"}`) ?? 0;

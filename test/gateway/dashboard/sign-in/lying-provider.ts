@@ -18,6 +18,8 @@ export interface Lies {
   readonly userinfo?: Readonly<Record<string, unknown>>;
   /** The token endpoint's answer. */
   readonly token?: { readonly status: number; readonly type: string; readonly body: string };
+  /** Answers discovery with this status. */
+  readonly discoveryStatus?: number;
   /** Members of the discovery document. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Parameters of the response through the browser. */
@@ -61,6 +63,7 @@ export async function startLyingProvider(port: number, clientId: string, path = 
       response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
     switch (url.pathname.slice(path.replace(/\/$/, '').length)) {
       case '/.well-known/openid-configuration':
+        if (lies.discoveryStatus) return response.writeHead(lies.discoveryStatus).end();
         return json({ ...metadata(issuer), ...lies.metadata });
       case '/jwks':
         return json({

@@ -9,9 +9,11 @@ const POOL = { keepAlive: true, scheduling: 'lifo', timeout: 5_000 } as const;
  * Options of requests of node:http and node:https over these connections. Each request reads them again: once the TLS files
  * are replaced, it opens a new connection, and earlier connections close after their calls in progress.
  */
-export function requestOptions({ connect, tls }: ServicesConnector): { readonly agent: PlainAgent } {
+export function requestOptions({ connect, isSecure, tls }: ServicesConnector): {
+  readonly agent: PlainAgent;
+} {
   const newAgent = () => {
-    const agent = tls ? new SecureAgent(POOL) : new PlainAgent(POOL);
+    const agent = isSecure ? new SecureAgent(POOL) : new PlainAgent(POOL);
     agent.createConnection = (options, callback) => {
       connect(options, (error, socket) => callback?.(error, socket as never));
       return undefined;

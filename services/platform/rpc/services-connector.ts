@@ -37,6 +37,8 @@ export interface ClientTls {
  * process.
  */
 export class ServicesConnector {
+  /** Also without a client certificate: a load balancer in front of services may do the TLS. */
+  readonly isSecure: boolean;
   readonly tls: ClientTls | undefined;
   readonly #target: buildConnector.Options;
   /** What proofs request: as calls do, because load balancers may route by them. */
@@ -56,6 +58,7 @@ export class ServicesConnector {
     const { protocol, host, hostname, port, pathname } = new URL(baseUrl);
     this.#resource = { host, path: pathname };
     this.#target = { protocol, host, port, hostname: hostname.replaceAll(/[[\]]/g, '') };
+    this.isSecure = protocol === 'https:';
     this.tls = tls;
   }
 

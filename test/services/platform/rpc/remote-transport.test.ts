@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SecureContextOptions } from 'node:tls';
+import { getCACertificates, type SecureContextOptions, setDefaultCACertificates } from 'node:tls';
 import { Code, createClient } from '@connectrpc/connect';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createAuthority, issueCertificate } from '../../../../local/certificates.ts';
@@ -240,6 +240,23 @@ async function startHoldingServices(address: string, port: number, claimsHeldMs:
     },
   };
 }
+
+test('calls and streams reach services behind a load balancer that does the TLS, without a client certificate', async () => {
+  const authority = await createAuthority();
+  const { certificatePem: cert, privateKeyPem: key } = await issueCertificate(authority, {
+    names: ['localhost'],
+  });
+  const trusted = getCACertificates();
+  setDefaultCACertificates([...trusted, authority.certificatePem]);
+  onTestFinished(() => setDefaultCACertificates(trusted));
+  const services = await startServices('127.0.0.1', 0, { cert, key });
+  const transport = remoteTransport(`https://localhost:${services.port}`, 'mps_token');
+  await createClient(ProductService, transport).listProducts(newTenant());
+  const feed = Array.fromAsync(createClient(EventService, transport).getEventFeed({}));
+  // The stand-in's answer is not a stream's.
+  await expect(feed).rejects.toMatchObject({ code: Code.Internal });
+  expect(services.calls()).toBe(2);
+});
 
 test('calls in progress go on at a load balancer that has several addresses and passes a new connection to a frozen process', async () => {
   resolverOf('balanced.test', ['127.0.0.2', '127.0.0.1']);

@@ -4,13 +4,14 @@ import { buildConnector, errors } from 'undici';
 import { metrics } from '../process/telemetry.ts';
 import type { TlsFiles } from '../process/tls-files.ts';
 import { lookupServices } from './lookup-services.ts';
-import { type Proof, proveAlive, type Resource } from './prove-alive.ts';
+import { type ProbeResult, type ProbeTarget, probeConnection } from './probe-connection.ts';
+import { ServicesPeer } from './services-peer.ts';
 
 /** How long a process may take to accept a connection, and then to answer on it. */
 const ANSWER_MS = 2_000;
-/** How often addresses from which nothing has come are asked. */
+/** How often addresses from which nothing has arrived are probed. */
 const CHECK_MS = 1_000;
-/** Together as long as calls may take: while every process is silent, their deadlines decide. */
+/** Together these take as long as calls may: while every process is silent, the deadlines of calls decide. */
 const MAX_ATTEMPTS = 5;
 
 const silences = new Counter({
@@ -19,7 +20,7 @@ const silences = new Counter({
   registers: [metrics],
 });
 
-/** The code of the cause when no process took the connection of a call. */
+/** The code of the cause when no process answered on a new connection. */
 export const NOT_CONNECTED = 'NOT_CONNECTED';
 
 /** How a client authenticates, and which server it expects. */
@@ -30,33 +31,26 @@ export interface ClientTls {
 }
 
 /**
- * Connects to the processes of services behind one name. The kernel of a frozen process still accepts connections, and a
- * host that is gone refuses none. So a new connection has to answer before it gets a call, and an address from which nothing
- * comes is asked once a second. While one does not answer, others of the name get its new connections. Those that it has end
- * once another one answers, unless something still comes on them: a load balancer may have passed only the new one to a frozen
- * process.
+ * Connects to the processes of services behind one name. The kernel of a frozen process still accepts connections, and a host
+ * that is gone refuses none. So a new connection is probed before it gets a call, and an address from which nothing arrives is
+ * probed once a second. While one does not answer, new connections go to the others. Its own are ended once another address
+ * answers, unless something still arrives on them: a load balancer may have passed only the probe to a frozen process.
  */
 export class ServicesConnector {
   /** Also without a client certificate: a load balancer in front of services may do the TLS. */
   readonly isSecure: boolean;
   readonly tls: ClientTls | undefined;
   readonly #target: buildConnector.Options;
-  /** What proofs request: as calls do, because load balancers may route by them. */
-  readonly #resource: Resource;
-  readonly #peers = new Map<string, Peer>();
-  /** The addresses that did not answer. */
-  readonly #silent = new Set<string>();
-  /** The answers of those that are being asked. */
-  readonly #asked = new Map<string, Promise<Proof>>();
-  /** The connections on which addresses are asked. */
-  readonly #probes = new Map<string, Socket>();
+  /** Probes request what calls do, because load balancers may route by it. */
+  readonly #probeTarget: ProbeTarget;
+  readonly #peers = new Map<string, ServicesPeer>();
   /** The resolver's latest answer; none for a URL with an IP address. */
   #addresses: readonly string[] = [];
   #checking: NodeJS.Timeout | undefined;
 
   constructor(baseUrl: string, tls: ClientTls | undefined) {
     const { protocol, host, hostname, port, pathname } = new URL(baseUrl);
-    this.#resource = { host, path: pathname };
+    this.#probeTarget = { host, path: pathname };
     this.#target = { protocol, host, port, hostname: hostname.replaceAll(/[[\]]/g, '') };
     this.isSecure = protocol === 'https:';
     this.tls = tls;
@@ -77,14 +71,20 @@ export class ServicesConnector {
       });
       if (!socket) continue;
       const address = socket.remoteAddress ?? '';
-      const proof = await proveAlive(socket, this.#resource, ANSWER_MS);
-      if (proof === 'OPEN') return this.#watched(socket, address);
+      const result = await probeConnection(socket, this.#probeTarget, ANSWER_MS);
+      if (result === 'OPEN') return this.#track(socket, address);
       socket.destroy();
       // A process that is about to stop serves one request per connection.
-      if (proof === 'CLOSING') return this.#watched(await this.#connectTo(address), address);
-      if (proof === 'SILENT') this.#passOver(address);
-      if (proof === 'CLOSED' || attempt === MAX_ATTEMPTS) throw notConnected(address);
+      if (result === 'CLOSING') return this.#track(await this.#connectTo(address), address);
+      if (result === 'SILENT') this.#passOver(this.#peerAt(address));
+      if (result === 'CLOSED' || attempt === MAX_ATTEMPTS) throw notConnected(address);
     }
+  }
+
+  #peerAt(address: string): ServicesPeer {
+    const peer = this.#peers.get(address) ?? new ServicesPeer(address);
+    this.#peers.set(address, peer);
+    return peer;
   }
 
   /** The addresses of services in random order, silent ones last. */
@@ -92,14 +92,18 @@ export class ServicesConnector {
     lookupServices(name, options, (error, addresses, family) => {
       if (error || typeof addresses === 'string') return callback(error, addresses, family);
       this.#addresses = addresses.map(({ address }) => address);
-      const isGone = (address: string) => !this.#addresses.includes(address);
-      for (const address of this.#silent) if (isGone(address)) this.#silent.delete(address);
-      for (const [address, probe] of this.#probes) if (isGone(address)) probe.destroy();
-      const { silent = [], alive = [] } = Object.groupBy(addresses, ({ address }) =>
-        this.#silent.has(address) ? 'silent' : 'alive',
-      );
-      callback(null, [...alive, ...silent]);
+      for (const peer of this.#peers.values())
+        if (!this.#addresses.includes(peer.address)) this.#forget(peer);
+      const isSilent = ({ address }: { address: string }) => this.#peers.get(address)?.isSilent ?? false;
+      callback(null, [...addresses.filter((each) => !isSilent(each)), ...addresses.filter(isSilent)]);
     });
+
+  /** Stops probing an address that the name no longer has. */
+  #forget(peer: ServicesPeer): void {
+    peer.isSilent = false;
+    peer.probe?.destroy();
+    if (!peer.isConnected && !peer.probing) this.#peers.delete(peer.address);
+  }
 
   #connectTo(address: string): Promise<Socket> {
     return this.#connectBy((_name, _options, callback) =>
@@ -122,7 +126,7 @@ export class ServicesConnector {
       // It returns the socket, which its types do not say.
       const connecting: unknown = connect(this.#target, (error, socket) => {
         if (!error) return resolve(socket as Socket);
-        if (isTimeout(error) && attempted) this.#passOver(attempted);
+        if (isTimeout(error) && attempted) this.#passOver(this.#peerAt(attempted));
         reject(error);
       });
       (connecting as Socket)
@@ -133,124 +137,87 @@ export class ServicesConnector {
           attempted = '';
         })
         // Node.js tries the next address.
-        .on('connectionAttemptTimeout', (address) => this.#markSilent(address));
+        .on('connectionAttemptTimeout', (address) => this.#markSilent(this.#peerAt(address)));
     });
   }
 
-  #watched(socket: Socket, address: string): Socket {
-    this.#silent.delete(address);
-    const peer = this.#peers.get(address) ?? new Peer();
-    this.#peers.set(address, peer);
-    peer.add(socket, () => this.#peers.delete(address));
+  #track(socket: Socket, address: string): Socket {
+    const peer = this.#peerAt(address);
+    peer.isSilent = false;
+    peer.add(socket);
     this.#checking ??= setInterval(() => this.#check(), CHECK_MS).unref();
     return socket;
   }
 
   #check(): void {
-    if (this.#peers.size === 0) {
+    const peers = [...this.#peers.values()];
+    if (!peers.some(({ isConnected }) => isConnected)) {
       clearInterval(this.#checking);
       this.#checking = undefined;
-      for (const probe of this.#probes.values()) probe.destroy();
+      for (const { probe } of peers) probe?.destroy();
       return;
     }
-    const quiet = [...this.#peers].filter(([, peer]) => peer.check()).map(([address]) => address);
-    const isOnly = (address: string) => this.#addresses.every((other) => other === address);
-    for (const address of new Set([...quiet, ...this.#silent])) if (!isOnly(address)) void this.#ask(address);
+    for (const peer of peers) {
+      const isQuiet = peer.check();
+      const hasOthers = this.#addresses.some((address) => address !== peer.address);
+      if (hasOthers && (isQuiet || peer.isSilent)) void this.#probe(peer);
+    }
   }
 
-  /** Asks whether an address answers. Concurrent questions are one. */
-  #ask(address: string): Promise<Proof> {
-    const asked = this.#asked.get(address) ?? this.#learn(address);
-    this.#asked.set(address, asked);
-    return asked;
+  /** Returns whether an address answers a probe. Concurrent probes are one. */
+  #probe(peer: ServicesPeer): Promise<boolean> {
+    peer.probing ??= this.#probeOnce(peer).finally(() => {
+      peer.probing = undefined;
+    });
+    return peer.probing;
   }
 
-  async #learn(address: string): Promise<Proof> {
-    const proof = await this.#probe(address);
-    this.#asked.delete(address);
-    if (proof === 'SILENT') this.#passOver(address);
-    else if (proof !== 'CLOSED') this.#silent.delete(address);
-    return proof;
+  async #probeOnce(peer: ServicesPeer): Promise<boolean> {
+    const result = await this.#resultOfProbe(peer);
+    if (result === 'SILENT') this.#passOver(peer);
+    const answers = result === 'OPEN' || result === 'CLOSING';
+    if (answers) peer.isSilent = false;
+    return answers;
   }
 
-  async #probe(address: string): Promise<Proof> {
+  async #resultOfProbe(peer: ServicesPeer): Promise<ProbeResult> {
     try {
-      const probe = this.#probes.get(address) ?? (await this.#openProbe(address));
-      const proof = await proveAlive(probe, this.#resource, ANSWER_MS);
-      if (proof !== 'OPEN') probe.destroy();
-      return proof;
+      const probe = peer.probe ?? (await this.#openProbe(peer));
+      const result = await probeConnection(probe, this.#probeTarget, ANSWER_MS);
+      if (result !== 'OPEN') probe.destroy();
+      return result;
     } catch (error) {
       return isTimeout(error) ? 'SILENT' : 'CLOSED';
     }
   }
 
-  async #openProbe(address: string): Promise<Socket> {
-    const probe = await this.#connectTo(address);
-    this.#probes.set(address, probe);
-    return probe.unref().once('close', () => this.#probes.delete(address));
+  async #openProbe(peer: ServicesPeer): Promise<Socket> {
+    const probe = await this.#connectTo(peer.address);
+    peer.probe = probe;
+    return probe.unref().once('close', () => {
+      peer.probe = undefined;
+    });
   }
 
-  #markSilent(address: string): void {
-    if (!this.#silent.has(address)) silences.inc();
-    this.#silent.add(address);
+  #markSilent(peer: ServicesPeer): void {
+    if (!peer.isSilent) silences.inc();
+    peer.isSilent = true;
   }
 
-  /** Ends the connections to an address that did not answer, if nothing comes on them and another address answers. */
-  #passOver(address: string): void {
-    this.#markSilent(address);
-    const peer = this.#peers.get(address);
-    if (!peer?.isQuiet) return;
-    for (const other of this.#addresses) {
-      if (this.#silent.has(other)) continue;
+  /** Ends the connections to an address that did not answer, if nothing arrives on them and another address answers. */
+  #passOver(peer: ServicesPeer): void {
+    this.#markSilent(peer);
+    if (!peer.isQuiet) return;
+    for (const other of this.#addresses.map((address) => this.#peerAt(address))) {
+      if (other.isSilent) continue;
       void this.#answers(other).then((answers) => {
-        if (answers && peer.isQuiet && this.#silent.has(address)) peer.end(timedOut(address));
+        if (answers && peer.isQuiet && peer.isSilent) peer.end(timedOut(peer.address));
       });
     }
   }
 
-  async #answers(address: string): Promise<boolean> {
-    const peer = this.#peers.get(address);
-    return (peer && !peer.isQuiet) || ['OPEN', 'CLOSING'].includes(await this.#ask(address));
-  }
-}
-
-/** The connections to one address of services. */
-class Peer {
-  readonly #sockets = new Set<Socket>();
-  /** On those that have ended. */
-  #formerBytes = 0;
-  /** At the last check. */
-  #checkedBytes = 0;
-  #wasQuiet = false;
-
-  add(socket: Socket, onEmpty: () => void): void {
-    this.#sockets.add(socket);
-    socket.once('close', () => {
-      this.#sockets.delete(socket);
-      this.#formerBytes += socket.bytesRead;
-      if (this.#sockets.size === 0) onEmpty();
-    });
-  }
-
-  /** Returns whether nothing has come since the last check. */
-  check(): boolean {
-    const bytes = this.#bytes;
-    this.#wasQuiet = bytes === this.#checkedBytes;
-    this.#checkedBytes = bytes;
-    return this.#wasQuiet;
-  }
-
-  /** Whether nothing has come since the check before the last one. */
-  get isQuiet(): boolean {
-    return this.#wasQuiet && this.#bytes === this.#checkedBytes;
-  }
-
-  end(error: Error): void {
-    for (const socket of this.#sockets) socket.destroy(error);
-  }
-
-  get #bytes(): number {
-    return [...this.#sockets].reduce((sum, socket) => sum + socket.bytesRead, this.#formerBytes);
+  async #answers(peer: ServicesPeer): Promise<boolean> {
+    return (peer.isConnected && !peer.isQuiet) || this.#probe(peer);
   }
 }
 

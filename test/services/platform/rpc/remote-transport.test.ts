@@ -24,7 +24,7 @@ const disconnect: FirstAnswer = ({ socket }) => socket.destroy();
 const badGateway: FirstAnswer = (_request, response) =>
   response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
 
-/** A server that answers whether it is alive, as services do, and requests in this way. */
+/** A server that answers probes, as services do, and passes calls to this listener. */
 const createServices = (onCall: RequestListener) =>
   createServer((request, response) =>
     request.method === 'HEAD' ? response.writeHead(404).end() : onCall(request, response),
@@ -184,11 +184,11 @@ test('neither a call that must not be repeated nor a stream is given to a frozen
   const claims = createClient(WorkflowCommandService, remoteTransport(url, 'mps_token'));
   await claims.claimCommands({ maxCommands: 1 });
   const events = createClient(EventService, remoteTransport(url, 'mps_token'));
-  // The stand-in's answer is not a stream's.
+  // The test's server does not answer with a stream.
   const feed = Array.fromAsync(events.getEventFeed({}));
   await expect(feed).rejects.toMatchObject({ code: Code.Internal });
   expect(services.calls()).toBe(2);
-  // By each of the two transports.
+  // Found by each of the two transports.
   expect((await silences()) - before).toBe(2);
 });
 

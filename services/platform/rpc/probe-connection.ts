@@ -1,31 +1,35 @@
 import type { Socket } from 'node:net';
 
 /** OPEN: the other side has answered. CLOSING: it has, and ends the connection. CLOSED: it ended it without an answer. */
-export type Proof = 'OPEN' | 'CLOSING' | 'CLOSED' | 'SILENT';
+export type ProbeResult = 'OPEN' | 'CLOSING' | 'CLOSED' | 'SILENT';
 
-/** What is requested. */
-export interface Resource {
+/** What a probe requests. */
+export interface ProbeTarget {
   readonly host: string;
   readonly path: string;
 }
 
 const END_OF_HEAD = '\r\n\r\n';
-/** HTTP/1.0 ends each connection, unless the other side asks for it and is asked. */
+/** HTTP/1.0 ends each connection, unless both sides have asked to keep it. */
 const ENDS = /^HTTP\/1\.0 |^connection: *close/im;
 
 /**
- * Requests nothing on an idle HTTP/1.1 connection, and waits for the answer: any will do, because the kernel of a frozen
- * process also accepts connections and data. The response to HEAD has no body, so the connection is idle again.
+ * Sends a HEAD request on an idle HTTP/1.1 connection and waits for a response with any status: the kernel of a frozen process
+ * also accepts connections and data. The response to HEAD has no body, so the connection is then idle again.
  */
-export function proveAlive(socket: Socket, { host, path }: Resource, timeoutMs: number): Promise<Proof> {
+export function probeConnection(
+  socket: Socket,
+  { host, path }: ProbeTarget,
+  timeoutMs: number,
+): Promise<ProbeResult> {
   return new Promise((resolve) => {
     let head = '';
-    const end = (proof: Proof) => {
+    const end = (result: ProbeResult) => {
       clearTimeout(timer);
       socket.off('readable', onReadable).off('close', onClose);
-      resolve(proof);
+      resolve(result);
     };
-    // After a pause of this process, what has arrived meanwhile is read first.
+    // If this process was paused, it first reads what has arrived meanwhile.
     const timer = setTimeout(() => setImmediate(() => end('SILENT')), timeoutMs).unref();
     const onClose = () => end('CLOSED');
     const onReadable = () => {

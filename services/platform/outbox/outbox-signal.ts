@@ -25,6 +25,8 @@ export interface Handover {
    * @returns whether it took all deliveries; it finds the others on its next read of the table.
    */
   take(events: readonly CommittedEvent[]): boolean;
+  /** Whether attempts of these lanes are under way. */
+  readonly isDelivering: boolean;
   end(): void;
 }
 
@@ -74,11 +76,6 @@ export class OutboxSignal {
     return () => {
       this.#beginHandover = undefined;
     };
-  }
-
-  /** Whether this process delivers what it publishes. */
-  get handsOver(): boolean {
-    return this.#beginHandover !== undefined;
   }
 
   /** Call this before a publication; undefined if no lanes take its deliveries. */

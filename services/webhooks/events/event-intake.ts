@@ -74,6 +74,8 @@ export class EventIntake {
   readonly #logger: Logger;
   #pending: PendingCall[] = [];
   #running = false;
+  /** Whether attempts of this process were under way when the last transaction ended. */
+  #isDelivering = false;
   /** When the next transaction may begin, unless its group is full, by `performance.now()`. */
   #nextAtMs = 0;
   /** When a full group may be published, by `performance.now()`. */
@@ -112,7 +114,7 @@ export class EventIntake {
       this.#nextAtMs = performance.now() + MIN_INTERVAL_MS;
       const before = performance.eventLoopUtilization();
       await this.#publish(this.#nextGroup());
-      if (this.#outboxSignal.handsOver) this.#pause(performance.eventLoopUtilization(before).active);
+      if (this.#isDelivering) this.#pause(performance.eventLoopUtilization(before).active);
     }
     this.#running = false;
   }
@@ -166,6 +168,7 @@ export class EventIntake {
       const taken = handover
         ? handover.take(committed)
         : committed.every(({ deliveries }) => deliveries.length === 0);
+      this.#isDelivering = handover?.isDelivering ?? false;
       if (!taken) this.#outboxSignal.committed('EVENTS');
       return events;
     } finally {

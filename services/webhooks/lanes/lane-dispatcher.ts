@@ -95,9 +95,13 @@ export class LaneDispatcher {
    * publication, so changes in the meantime outdate it.
    */
   takeCommitted(): Handover {
-    const read = this.#deps.reads.begin();
+    const { reads, attempts } = this.#deps;
+    const read = reads.begin();
     return {
       take: (events) => events.map((event) => this.#takeEvent(read, event)).every(Boolean),
+      get isDelivering() {
+        return !attempts.isEmpty;
+      },
       end: () => read[Symbol.dispose](),
     };
   }

@@ -95,6 +95,10 @@ export class OpenAttempts {
     this.#workflows = new RecordWorkflows(deps.leases.ownerId);
   }
 
+  get isEmpty(): boolean {
+    return this.#open.length === 0;
+  }
+
   get isFull(): boolean {
     return this.#open.length >= MAX_OPEN;
   }

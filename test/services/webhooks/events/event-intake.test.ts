@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Code, type ConnectError } from '@connectrpc/connect';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { EVENTS_CHANNEL } from '../../../../services/platform/outbox/outbox-signal.ts';
 import {
   newKey,
@@ -12,6 +13,7 @@ import {
 } from '../../../support/harness.ts';
 import { median } from '../../../support/quantile.ts';
 import { openSession, sqlOf } from '../../../support/sql.ts';
+import { eventually, startLanesFixture } from '../lanes/lanes-fixture.ts';
 import { PAYMENT, webhooksFixture } from '../webhooks-fixture.ts';
 
 const harness = await startHarness({ SERVICES: 'webhooks' });
@@ -87,37 +89,53 @@ describe('events published concurrently', () => {
   });
 
   it('leave deliveries of the same process as much time as it was busy during their transaction', async () => {
-    await using stack = new AsyncDisposableStack();
-    const delivering = await startHarness({ SERVICES: 'webhooks,webhook-lanes' });
-    stack.defer(() => delivering.close());
-    delivering.services.startWebhookLanes();
-    const client = webhooksFixture(delivering, delivering.transports.inProcess).events;
+    await using delivering = await startLanesFixture();
+    const owner = newTenant(Environment.TEST);
+    const held = (await delivering.subscribed(owner)).endpoint.hold();
+    await delivering.publish(owner);
+    await eventually(() => expect(held.count).toBe(1));
     const tenant = newTenant();
     const busy = setInterval(() => {
       const until = performance.now() + 40;
       while (performance.now() < until);
     });
-    await Promise.all(Array.from({ length: 1_000 }, () => client.publishEvent(publication(tenant))));
+    await Promise.all(
+      Array.from({ length: 1_000 }, () => delivering.events.publishEvent(publication(tenant))),
+    );
     clearInterval(busy);
-    const gaps = await gapsBetweenTransactions(delivering, tenant);
+    const gaps = await gapsBetweenTransactions(delivering.harness, tenant);
     // Full groups follow each other: without the pause, some start 40 ms after the one before.
     expect(Math.min(...gaps)).toBeGreaterThan(70);
+    held.release(200);
+  });
+
+  it('follow each other at once while no delivery of the same process is under way, however busy it was', async () => {
+    await using delivering = await startLanesFixture();
+    const tenant = newTenant();
+    using busy = vi.spyOn(performance, 'eventLoopUtilization');
+    busy.mockReturnValue({ active: 100, idle: 0, utilization: 1 });
+    await Promise.all(
+      Array.from({ length: 1_000 }, () => delivering.events.publishEvent(publication(tenant))),
+    );
+    expect(Math.min(...(await gapsBetweenTransactions(delivering.harness, tenant)))).toBeLessThan(90);
   });
 
   it('are announced to other processes if they have deliveries', async () => {
     const [subscribed, other] = [newTenant(), newTenant()];
-    await webhooksFixture(harness, harness.transports.inProcess).subscribe(subscribed);
     await using listener = await openSession(harness.databaseUrl);
     let notifications = 0;
     listener.on('notification', () => {
       notifications += 1;
     });
     await listener.query(`listen ${EVENTS_CHANNEL}`);
+    // Its ping is announced.
+    await webhooksFixture(harness, harness.transports.inProcess).subscribe(subscribed);
+    await expect.poll(() => notifications).toBe(1);
     await events().publishEvent(publication(other));
     await delay(50);
-    expect(notifications).toBe(0);
+    expect(notifications).toBe(1);
     await events().publishEvent(publication(subscribed));
-    await expect.poll(() => notifications).toBe(1);
+    await expect.poll(() => notifications).toBe(2);
   });
 
   it('are published once under the same key', async () => {

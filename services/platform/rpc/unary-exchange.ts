@@ -50,6 +50,8 @@ export function unaryOverHttp(baseUrl: string, connector: ServicesConnector): Un
 function connectionPool(origin: string, { connect, tls }: ServicesConnector): () => Pool {
   const newPool = () =>
     new Pool(origin, {
+      // Otherwise calls over TLS wait until the first connection says which protocol is spoken.
+      allowH2: false,
       pipelining: 1,
       keepAliveTimeout: IDLE_MS,
       keepAliveMaxTimeout: IDLE_MS,

@@ -192,20 +192,24 @@ test('neither a call that must not be repeated nor a stream is given to a frozen
   expect((await silences()) - before).toBe(2);
 });
 
+/** A certificate for this name, and the files of a client with it. */
+async function tlsOf(name: string) {
+  const authority = await createAuthority();
+  const { certificatePem, privateKeyPem } = await issueCertificate(authority, { names: [name] });
+  const [ca, cert, key] = [authority.certificatePem, certificatePem, privateKeyPem].map((pem) =>
+    Buffer.from(pem),
+  );
+  const files = { current: { ca, cert, key }, onReplaced: () => () => undefined } as unknown as TlsFiles;
+  return { cert: cert!, key: key!, files };
+}
+
 test('a process that does not answer the TLS handshake is passed over for one that does', async () => {
   const name = 'frozen-tls.test';
-  const authority = await createAuthority();
-  const { certificatePem: cert, privateKeyPem: key } = await issueCertificate(authority, { names: [name] });
+  const { files, ...certificate } = await tlsOf(name);
   resolverOf(name, ['127.0.0.2', '127.0.0.1']);
   vi.spyOn(Math, 'random').mockReturnValue(0.5);
-  const services = await startServices('127.0.0.1', 0, { cert, key });
+  const services = await startServices('127.0.0.1', 0, certificate);
   await startFrozen('127.0.0.2', services.port);
-  const current = {
-    ca: Buffer.from(authority.certificatePem),
-    cert: Buffer.from(cert),
-    key: Buffer.from(key),
-  };
-  const files = { current, onReplaced: () => () => undefined } as unknown as TlsFiles;
   const transport = remoteTransport(`https://${name}:${services.port}`, 'mps_token', { files });
   await createClient(ProductService, transport).listProducts(newTenant(), { timeoutMs: 8_000 });
   expect(services.calls()).toBe(1);
@@ -242,20 +246,41 @@ async function startHoldingServices(address: string, port: number, claimsHeldMs:
 }
 
 test('calls and streams reach services behind a load balancer that does the TLS, without a client certificate', async () => {
-  const authority = await createAuthority();
-  const { certificatePem: cert, privateKeyPem: key } = await issueCertificate(authority, {
-    names: ['localhost'],
-  });
+  const { files, ...certificate } = await tlsOf('localhost');
   const trusted = getCACertificates();
-  setDefaultCACertificates([...trusted, authority.certificatePem]);
+  setDefaultCACertificates([...trusted, files.current.ca]);
   onTestFinished(() => setDefaultCACertificates(trusted));
-  const services = await startServices('127.0.0.1', 0, { cert, key });
+  const services = await startServices('127.0.0.1', 0, certificate);
   const transport = remoteTransport(`https://localhost:${services.port}`, 'mps_token');
   await createClient(ProductService, transport).listProducts(newTenant());
   const feed = Array.fromAsync(createClient(EventService, transport).getEventFeed({}));
   // The stand-in's answer is not a stream's.
   await expect(feed).rejects.toMatchObject({ code: Code.Internal });
   expect(services.calls()).toBe(2);
+});
+
+test('over TLS, too, no call waits for the connection of another one', async () => {
+  const { files, ...certificate } = await tlsOf('localhost');
+  const answerFirst = Promise.withResolvers<void>();
+  let connections = 0;
+  const server = createSecureServer(certificate, async ({ method }, response) => {
+    if (method === 'HEAD' && connections++ === 0) await answerFirst.promise;
+    response.writeHead(200, { 'content-type': 'application/proto' }).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const products = createClient(ProductService, remoteTransport(url, 'mps_token', { files }));
+  const answered: string[] = [];
+  const first = products.listProducts(newTenant()).then(() => answered.push('first'));
+  const second = products.listProducts(newTenant()).then(() => answered.push('second'));
+  await second;
+  answerFirst.resolve();
+  await first;
+  expect(answered).toEqual(['second', 'first']);
 });
 
 test('calls in progress go on at a load balancer that has several addresses and passes a new connection to a frozen process', async () => {

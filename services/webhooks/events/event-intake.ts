@@ -74,8 +74,6 @@ export class EventIntake {
   readonly #logger: Logger;
   #pending: PendingCall[] = [];
   #running = false;
-  /** Whether attempts of this process were under way when the last transaction ended. */
-  #isDelivering = false;
   /** When the next transaction may begin, unless its group is full, by `performance.now()`. */
   #nextAtMs = 0;
   /** When a full group may be published, by `performance.now()`. */
@@ -112,9 +110,7 @@ export class EventIntake {
       const waitMs = Math.max(this.#pausedUntilMs, isFull ? 0 : this.#nextAtMs) - performance.now();
       if (waitMs > 0) await delay(waitMs);
       this.#nextAtMs = performance.now() + MIN_INTERVAL_MS;
-      const before = performance.eventLoopUtilization();
       await this.#publish(this.#nextGroup());
-      if (this.#isDelivering) this.#pause(performance.eventLoopUtilization(before).active);
     }
     this.#running = false;
   }
@@ -163,15 +159,16 @@ export class EventIntake {
   /** Notifies the owners of lanes only of deliveries that those of this process have not taken. */
   async #publishTogether(publications: readonly Publication[]) {
     const handover = this.#outboxSignal.beginHandover();
+    const before = performance.eventLoopUtilization();
     try {
       const { events, committed } = await publishTogether(this.#db, publications);
       const taken = handover
         ? handover.take(committed)
         : committed.every(({ deliveries }) => deliveries.length === 0);
-      this.#isDelivering = handover?.isDelivering ?? false;
       if (!taken) this.#outboxSignal.committed('EVENTS');
       return events;
     } finally {
+      if (handover?.isDelivering) this.#pause(performance.eventLoopUtilization(before).active);
       handover?.end();
     }
   }

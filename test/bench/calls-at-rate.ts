@@ -13,14 +13,28 @@ export interface Answer<T> {
   readonly outcome: T | 503 | 'not sent' | 'failed';
 }
 
+/** Starts calls at a rate, however long they take; each learns when it was due, by `performance.now()`. */
+export async function startAtRate<T>(
+  start: (dueAt: number) => Promise<T>,
+  perSecond: number,
+  seconds: number,
+): Promise<T[]> {
+  const calls: Promise<T>[] = [];
+  const startedAt = performance.now();
+  for (let now = startedAt; now < startedAt + seconds * 1_000; now = performance.now()) {
+    const due = Math.ceil(((now - startedAt) / 1_000) * perSecond);
+    while (calls.length < due) calls.push(start(startedAt + (calls.length * 1_000) / perSecond));
+    await delay(1);
+  }
+  return Promise.all(calls);
+}
+
 /** Makes calls at a rate, however long responses take, up to CONNECTIONS at once. Calls beyond that are not sent. */
-export async function callAtRate<T>(
+export function callAtRate<T>(
   call: () => Promise<T | 503>,
   perSecond: number,
   seconds: number,
 ): Promise<Answer<T>[]> {
-  const answers: Promise<Answer<T>>[] = [];
-  const startedAt = performance.now();
   let open = 0;
   const outcomeOf = async (): Promise<Answer<T>['outcome']> => {
     if (open === CONNECTIONS) return 'not sent';
@@ -37,12 +51,7 @@ export async function callAtRate<T>(
     const outcome = await outcomeOf();
     return { dueAt, outcome, ms: performance.now() - dueAt };
   };
-  for (let now = startedAt; now < startedAt + seconds * 1_000; now = performance.now()) {
-    const due = Math.ceil(((now - startedAt) / 1_000) * perSecond);
-    while (answers.length < due) answers.push(answerAt(startedAt + (answers.length * 1_000) / perSecond));
-    await delay(1);
-  }
-  return Promise.all(answers);
+  return startAtRate(answerAt, perSecond, seconds);
 }
 
 export const ANSWER_HEADINGS = [

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { Pool } from 'undici';
+import { startAtRate } from './calls-at-rate.ts';
 import { EVENT_DATA, EVENT_TYPE } from './event-data.ts';
 import type { StartedSystem } from './started-system.ts';
 
@@ -24,14 +24,13 @@ export class Publisher {
 
   /** Publishes for a merchant in the sandbox. Returns the accepted events; throws at the first refusal. */
   async publish(merchantId: string, load: Load, seconds: number): Promise<AcceptedEvent[]> {
-    const startedAt = performance.now();
-    const endsAt = startedAt + seconds * 1_000;
     const one = async () => {
       const accepted = await this.offer(merchantId);
       if (accepted === 503) throw new Error('the system is overloaded');
       return accepted;
     };
     if ('atATime' in load) {
+      const endsAt = performance.now() + seconds * 1_000;
       const lane = async () => {
         const accepted: AcceptedEvent[] = [];
         while (performance.now() < endsAt) accepted.push(await one());
@@ -39,13 +38,7 @@ export class Publisher {
       };
       return (await Promise.all(Array.from({ length: load.atATime }, lane))).flat();
     }
-    const calls: Promise<AcceptedEvent>[] = [];
-    for (let now = startedAt; now < endsAt; now = performance.now()) {
-      const due = Math.ceil(((now - startedAt) / 1_000) * load.perSecond);
-      while (calls.length < due) calls.push(one());
-      await delay(1);
-    }
-    return Promise.all(calls);
+    return startAtRate(one, load.perSecond, seconds);
   }
 
   /** Publishes one event; 503 if it was refused as OVERLOADED. */

@@ -116,6 +116,17 @@ async function measure(
   ];
 }
 
+/** The events a second that the system takes, 64 calls at a time. Resolves once all have arrived. */
+export async function highestRate(
+  { publisher, sink }: DeliveryBench,
+  merchantId: string,
+  seconds: number,
+): Promise<number> {
+  const accepted = await publisher.publish(merchantId, { atATime: 64 }, seconds);
+  await whenArrived(sink, accepted);
+  return accepted.length / seconds;
+}
+
 /** Resolves with the time of the last arrival once all have arrived; throws if some do not. */
 export async function whenArrived(
   { arrivals }: WebhookSink,

@@ -6,7 +6,12 @@ const OF_BOTH_ENVIRONMENTS = new Set([
   'platform.membership',
 ]);
 /** People have no merchant. Statements of a tenant reach them by id, from a row of the merchant or beside it. */
-const OF_NO_MERCHANT = new Set(['accounts.account', 'accounts.unwanted_mail', 'platform.session']);
+const OF_NO_MERCHANT = new Set([
+  'accounts.account',
+  'accounts.session',
+  'accounts.unwanted_mail',
+  'platform.session',
+]);
 /** The person who makes a call is found by their session token. */
 const BY_TOKEN = /^[^;]*\bplatform\.session\b[^;]*\btoken_sha256 = /;
 

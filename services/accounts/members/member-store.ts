@@ -1,6 +1,9 @@
+import type { HandlerContext } from '@connectrpc/connect';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { failedPrecondition, notFound, resourceExhausted } from '../../platform/errors.ts';
 import type { RoleName } from '../../platform/people/role.ts';
+import { actorOf } from '../../platform/rpc/call-context.ts';
+import { endSessions } from '../sessions/end-session.ts';
 
 const MAX_MEMBERS = 500;
 
@@ -34,6 +37,24 @@ export async function storeMember(
      on conflict (merchant_id, account_id) do update set role = excluded.role`,
     { accountId, role },
   );
+}
+
+const END_SESSIONS = endSessions(`account_id = :accountId and exists (
+     select from accounts.member where merchant_id = :merchantId and account_id = :accountId)
+   and token_sha256 is distinct from :acting`);
+
+/**
+ * Ends the sessions of a member whose role changes, but not the one with which they change it themselves. Call it before
+ * the membership changes: writes lock the session first, too.
+ */
+export async function endMemberSessions(
+  tx: TenantTransaction,
+  accountId: string,
+  now: Date,
+  context: HandlerContext,
+): Promise<void> {
+  const acting = actorOf(context)?.tokenSha256 ?? null;
+  await tx.executeForMerchant(END_SESSIONS, { accountId, now, acting });
 }
 
 /** Ends a membership, and its mirror. */

@@ -154,6 +154,60 @@ describe('members', () => {
   });
 });
 
+describe('a change of role', () => {
+  const fixture = () => accountsFixture(harness.transports.inProcess);
+  const openSessions = async (accountId: string) =>
+    (await fixture().client.listSessions({ accountId })).sessions.length;
+
+  it.each([
+    ['ends the sessions', (tenant, account) => fixture().change(tenant, account, Role.DEVELOPER)],
+    ['ends the sessions, if it is a removal', (tenant, account) => fixture().remove(tenant, account)],
+  ] as [string, (tenant: TestTenant, account: string) => Promise<unknown>][])(
+    '%s of the member alone',
+    async (_, change) => {
+      const tenant = newTenant();
+      const admin = await fixture().join(tenant, Role.ADMIN);
+      const person = newPerson();
+      const { accountId } = await fixture().join(tenant, Role.VIEWER, person);
+      await fixture().signIn(person);
+      await fixture().change(tenant, accountId, Role.VIEWER);
+      await expectRefusal(fixture().remove(newTenant(), accountId), ...NO_MEMBER);
+      expect(await openSessions(accountId)).toBe(2);
+      await change(tenant, accountId);
+      expect(await openSessions(accountId)).toBe(0);
+      expect(await openSessions(admin.accountId)).toBe(1);
+    },
+  );
+
+  it('gives the role to the sessions that follow, and none to one that had a higher role', async () => {
+    const tenant = newTenant();
+    await fixture().join(tenant, Role.ADMIN);
+    const person = newPerson();
+    const { accountId, headers } = await fixture().join(tenant, Role.ADMIN, person);
+    const contact = { email: 'a@shop.example', language: Language.EN };
+    const setContact = (headers: Record<string, string>) =>
+      fixture().client.setMerchantContact({ ...fixture().write(tenant), ...contact }, { headers });
+    await setContact(headers);
+    await fixture().change(tenant, accountId, Role.VIEWER);
+    await expectRefusal(setContact(headers), Code.Unauthenticated, 'SESSION_INVALID');
+    const again = await fixture().signIn(person);
+    await expectRefusal(setContact(again.headers), Code.PermissionDenied, 'ROLE_MISSING');
+    await fixture().change(tenant, accountId, Role.ADMIN);
+    await setContact((await fixture().signIn(person)).headers);
+  });
+
+  it('leaves only the session in which a person lowers their own role', async () => {
+    const tenant = newTenant();
+    await fixture().join(tenant, Role.ADMIN);
+    const person = newPerson();
+    const { accountId } = await fixture().join(tenant, Role.ADMIN, person);
+    const { headers, sessionId } = await fixture().signIn(person);
+    const lower = { ...fixture().write(tenant), accountId, role: Role.VIEWER };
+    await fixture().client.changeMemberRole(lower, { headers });
+    expect((await fixture().client.listSessions({ accountId })).sessions).toMatchObject([{ id: sessionId }]);
+  });
+});
+
 describe('a member whose address is the contact', () => {
   it('is no longer mailed once removed, in either environment; other contacts stay', async () => {
     const { client, join, remove, write } = accountsFixture(harness.transports.inProcess);

@@ -1691,8 +1691,9 @@ export declare const AccountService: GenService<{
     output: typeof ListMembersResponseSchema;
   },
   /**
-   * Changes the role of a member. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN) when the merchant
-   * would be left without an administrator.
+   * Changes the role of a member. If it is another role, ends all their sessions but the one that makes the call.
+   * NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN) when the merchant would be left without an
+   * administrator.
    *
    * @generated from rpc payments.accounts.v1.AccountService.ChangeMemberRole
    */
@@ -1702,8 +1703,9 @@ export declare const AccountService: GenService<{
     output: typeof ChangeMemberRoleResponseSchema;
   },
   /**
-   * Removes a member, whose next request is rejected, and the merchant's contact of either environment if it has the
-   * member's verified address. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION (LAST_ADMIN).
+   * Removes a member, ends all their sessions but the one that makes the call, and deletes the merchant's contact of
+   * either environment if it has the member's verified address. NOT_FOUND (MEMBER_NOT_FOUND); FAILED_PRECONDITION
+   * (LAST_ADMIN).
    *
    * @generated from rpc payments.accounts.v1.AccountService.RemoveMember
    */

@@ -150,8 +150,10 @@ export class Unblocker {
 
   /** Unblocks the next delivery of each object, soon if another transaction has locked it. */
   async unblock(objects: readonly OrderedObjectRow[]): Promise<void> {
-    this.#locked.push(...(await unblockDeliveries(this.#run, objects)));
-    if (this.#locked.length > 0) this.#start();
+    const locked = await unblockDeliveries(this.#run, objects);
+    // Not in one expression: a pass that starts meanwhile replaces the array.
+    this.#locked.push(...locked);
+    if (this.#lanes.size + this.#locked.length > 0) this.#start();
   }
 
   /**
@@ -171,15 +173,15 @@ export class Unblocker {
   async #runPasses(): Promise<void> {
     this.#isRunning = true;
     let hasFailed = false;
-    while (this.#lanes.size > 0 || (this.#locked.length > 0 && !hasFailed)) {
+    while (!hasFailed && this.#lanes.size + this.#locked.length > 0) {
       if (this.#lanes.size === 0) await delay(TRY_AGAIN_MS, undefined, { ref: false });
       const lanes = [...this.#lanes];
       const locked = this.#locked;
       this.#lanes.clear();
       this.#locked = [];
       await this.#unblockAll(lanes, locked).catch((error: unknown) => {
-        this.#logger.warn({ err: error }, 'could not unblock deliveries; trying again at the next check');
-        // The next read starts a pass for them.
+        this.#logger.warn({ err: error }, 'could not unblock deliveries; trying again with the next read');
+        for (const lane of lanes) this.#lanes.add(lane);
         this.#locked.push(...locked);
         hasFailed = true;
       });

@@ -238,6 +238,39 @@ it('an object whose delivery was locked is tried again after a failure of the da
   expect(run.mock.calls[2]).toEqual(run.mock.calls[0]);
 });
 
+it('an object that is found locked while a pass begins for another is tried again', async () => {
+  const object = (id: string) => ({
+    merchant_id: tenant.merchantId,
+    environment: 'test' as const,
+    subscription_id: randomUUID(),
+    object_id: id,
+  });
+  const [first, second] = [object('a'), object('b')];
+  const answer = Promise.withResolvers<object[]>();
+  const run = vi.fn<() => Promise<object[]>>(async () => []);
+  run.mockResolvedValueOnce([first]).mockReturnValueOnce(answer.promise);
+  const unblocker = new Unblocker(run as Run, createLogger('fatal'));
+  await unblocker.unblock([first]);
+  const unblocking = unblocker.unblock([second]);
+  await vi.waitFor(() => expect(run).toHaveBeenCalledTimes(3));
+  answer.resolve([second]);
+  await unblocking;
+  await vi.waitFor(() => expect(run).toHaveBeenCalledTimes(4));
+  expect(run.mock.calls[3]).toEqual(run.mock.calls[1]);
+});
+
+it('lanes that were taken while the database failed are searched with the next read', async () => {
+  const run = vi.fn<() => Promise<object[]>>(async () => []);
+  run.mockRejectedValueOnce(new Error('Connection terminated'));
+  const unblocker = new Unblocker(run as Run, createLogger('fatal'));
+  unblocker.addLanes([1]);
+  await vi.waitFor(async () => {
+    await unblocker.unblock([]);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+  expect(run.mock.calls[1]).toEqual(run.mock.calls[0]);
+});
+
 describe('whatever the outcomes and however many processes own lanes', () => {
   let elsewhere: Services;
   beforeAll(async () => {

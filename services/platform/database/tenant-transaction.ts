@@ -14,7 +14,7 @@ import type { WorkflowCommand } from '../outbox/workflow-command.ts';
 import type { Origin } from '../rpc/call-context.ts';
 import type { EnvironmentName, Tenant } from '../tenant.ts';
 import { noteInTrace } from '../tracing/tracing.ts';
-import { awaitAdvisoryLock } from './advisory-lock.ts';
+import { awaitAdvisoryLock, tryAdvisoryLock } from './advisory-lock.ts';
 import { executeNamed, type NamedParameters } from './named-sql.ts';
 
 /** Rows carry their tenant in their first two columns. */
@@ -106,6 +106,11 @@ export class TenantTransaction {
   /** Takes a lock of this tenant until the transaction ends, once another transaction that has it ends. */
   awaitNamedLock(name: string): Promise<void> {
     return awaitAdvisoryLock(this.#em, this.#lockName(name));
+  }
+
+  /** Takes a lock of this tenant until the transaction ends; false when another transaction has it. */
+  tryNamedLock(name: string): Promise<boolean> {
+    return tryAdvisoryLock(this.#em, this.#lockName(name));
   }
 
   /** A new row of this tenant, written when the transaction flushes. */

@@ -50,7 +50,6 @@ export async function continueResend(
     tenant,
     { ...backgroundContext(requestIdOf(context)), signal: context.signal },
     async (tx) => {
-      await tx.awaitNamedLock(ONE_AT_A_TIME);
       const resend = await lockResend(tx, resendId);
       const step = resend.state === 'RUNNING' ? await createNext(tx, resend, maxDeliveries) : NOTHING_LEFT;
       return { ...step, resend: storedResendMessage(resend, link) };
@@ -61,8 +60,9 @@ export async function continueResend(
 }
 
 /**
- * A merchant's resends take turns, so that each sees the deliveries that the others have made: together they leave capacity
- * for new events, and make no missed event's delivery twice. Taken before all other locks.
+ * A merchant's resends create deliveries one at a time, so that each sees those of the others: together they leave capacity for
+ * new events, and make no missed event's delivery twice. None waits for another, whose process may be paused: it would hold a
+ * connection and one of the merchant's writes.
  */
 const ONE_AT_A_TIME = 'continue webhook resends';
 
@@ -73,8 +73,10 @@ const FIND_TENANT: Statement = {
 };
 
 const NOTHING_LEFT = { created: 0, more: false, waiting: false };
+const TRY_AGAIN = { created: 0, more: true, waiting: false };
 
 async function createNext(tx: TenantTransaction, resend: ResendRow, maxDeliveries: number) {
+  if (!(await tx.tryNamedLock(ONE_AT_A_TIME))) return TRY_AGAIN;
   await countEnded(tx, resend);
   const free = Math.min(MAX_WAITING - (await countWaiting(tx, resend)), MAX_OPEN - resend.openIds.length);
   const capacity = Math.max(Math.min(maxDeliveries, free), 0);

@@ -3241,7 +3241,7 @@ export declare type ContinueResendResponse = Message<"payments.webhooks.v1.Conti
   resend?: Resend | undefined;
 
   /**
-   * Whether there are more deliveries to create.
+   * Whether there are more deliveries to create. True, too, if another resend of the merchant is being continued: ask again.
    *
    * @generated from field: bool more = 2;
    */

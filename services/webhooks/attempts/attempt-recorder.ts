@@ -83,8 +83,8 @@ export class AttemptRecorder {
     }
   }
 
-  #count(subscriptionId: string, { generation, outcome }: ReportedAttempt): void {
-    if ('result' in outcome) this.#deps.statistics.add(subscriptionId, generation, outcome.result);
+  #count(subscriptionId: string, { generation, result }: ReportedAttempt): void {
+    if (result) this.#deps.statistics.add(subscriptionId, generation, result);
   }
 
   async #recordOthers(reports: readonly ReportedAttempt[]) {
@@ -131,7 +131,7 @@ export class AttemptRecorder {
    */
   async #disableGone(reports: readonly ReportedAttempt[]): Promise<ReadonlySet<string>> {
     const lockedByOthers = new Set<string>();
-    const gone = reports.filter(({ outcome }) => 'result' in outcome && outcome.result.httpStatus === GONE);
+    const gone = reports.filter(({ result }) => result?.httpStatus === GONE);
     if (gone.length === 0) return lockedByOthers;
     const lockedMerchants = new Set<string>();
     for (const { row, change, report } of await this.#plan(this.#deps.db.run, gone)) {
@@ -199,9 +199,9 @@ function logReports(logger: Logger, decided: readonly PlannedReport[]): void {
         'the attempt does not count for the subscription, which was disabled or got a new URL since';
       logger.info(fields, message);
     }
-    if (!('result' in report.outcome)) logger.debug(fields, 'an attempt of a delivery is taking long');
+    if (!report.result) logger.debug(fields, 'an attempt of a delivery is taking long');
     else if (row.ended_at) logger.info(fields, 'an attempt ended after its delivery');
-    else if (isSuccess(report.outcome.result))
+    else if (isSuccess(report.result))
       logger[report.number === 1 ? 'debug' : 'info'](fields, 'a delivery succeeded');
     else if (change.status === 'EXHAUSTED') logger.warn(fields, 'a delivery is exhausted');
     else logger.info(fields, 'an attempt of a delivery failed');
@@ -209,7 +209,7 @@ function logReports(logger: Logger, decided: readonly PlannedReport[]): void {
 }
 
 function logFieldsOf({ change, report, row }: PlannedReport) {
-  const { httpStatus, failure } = 'result' in report.outcome ? report.outcome.result : {};
+  const { httpStatus, failure } = report.result ?? {};
   return {
     ...deliveryLogFields(row),
     attempt: report.number,

@@ -7,7 +7,7 @@ import {
   type ReportedAttempt,
 } from '../deliveries/delivery.ts';
 import type { SubscriptionError, SubscriptionState } from '../subscriptions/subscription.ts';
-import { LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from './attempt-limits.ts';
+import { ATTEMPT_TIMEOUT_MS, LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from './attempt-limits.ts';
 
 /** A delivery and its subscription when a report arrives. */
 export interface ReportedRow {
@@ -115,8 +115,7 @@ function aheadMsOf(readAt: Date, databaseNow: Date): number {
  * delays no retry. The attempt is never later than now.
  */
 function inDatabaseTime(report: ReportedAttempt, readAt: Date, databaseNow: Date): ReportedAttempt {
-  const { outcome, startedAt } = report;
-  const result = 'result' in outcome ? outcome.result : undefined;
+  const { result, startedAt } = report;
   const latestMs = (result?.endedAt ?? startedAt).getTime();
   // The database's clock has set the times of an attempt that was lost.
   const aheadMs = result?.failure === 'WORKER_LOST' ? 0 : aheadMsOf(readAt, databaseNow);
@@ -126,10 +125,7 @@ function inDatabaseTime(report: ReportedAttempt, readAt: Date, databaseNow: Date
   return {
     ...report,
     startedAt: shifted(startedAt),
-    outcome:
-      'result' in outcome
-        ? { result: { ...outcome.result, endedAt: shifted(outcome.result.endedAt) } }
-        : { deadlineAt: shifted(outcome.deadlineAt) },
+    result: result && { ...result, endedAt: shifted(result.endedAt) },
   };
 }
 
@@ -152,7 +148,7 @@ type ReportedDelivery = Pick<
 /** Whether a report changes nothing: its attempt is already recorded, or is neither known nor the next one. */
 export function isKnown({ attempt, attempt_count }: ReportedDelivery, report: ReportedAttempt): boolean {
   if (attempt === 'UNKNOWN') return report.number !== attempt_count + 1;
-  return attempt === 'ENDED' || !('result' in report.outcome);
+  return attempt === 'ENDED' || !report.result;
 }
 
 /**
@@ -169,20 +165,19 @@ export function afterReport(
   random: number,
 ): DeliveryChange {
   const { status, next_attempt_at: nextAttemptAt, ended_at: endedAt } = row;
-  const { outcome } = report;
+  const { number, startedAt, result } = report;
   if (endedAt) return { status, nextAttemptAt, endedAt, inFlightUntil: null };
   const open = status === 'HELD' ? 'HELD' : 'RETRYING';
-  if (!('result' in outcome)) {
-    const lostAt = new Date(outcome.deadlineAt.getTime() + LOST_AFTER_MS);
+  if (!result) {
+    const lostAt = new Date(startedAt.getTime() + ATTEMPT_TIMEOUT_MS + LOST_AFTER_MS);
     return { status: open, nextAttemptAt: lostAt, endedAt: null, inFlightUntil: lostAt };
   }
-  const { result } = outcome;
   const ended = { nextAttemptAt: null, endedAt: result.endedAt, inFlightUntil: null };
   if (isSuccess(result)) return { ...ended, status: 'SUCCEEDED' };
-  if (report.number < row.attempt_count) {
+  if (number < row.attempt_count) {
     return { status, nextAttemptAt, endedAt, inFlightUntil: row.in_flight_until };
   }
-  const next = nextAttempt({ number: report.number, lost: row.lost, result }, schedule, random);
+  const next = nextAttempt({ number, lost: row.lost, result }, schedule, random);
   if (!next) return { ...ended, status: 'EXHAUSTED' };
   return { status: open, nextAttemptAt: next, endedAt: null, inFlightUntil: null };
 }

@@ -3,6 +3,7 @@ import type { Statement } from '../../platform/database/cross-tenant-database.ts
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
 import { DELIVERY_BY_ID } from '../deliveries/delivery-by-id.sql.ts';
 import { END_FAILED_RETRIES, endDeliveries } from '../deliveries/end-deliveries.sql.ts';
+import { ATTEMPT_TIMEOUT_MS } from './attempt-limits.ts';
 import type { DeliveryChange, PlannedReport, ReportedRow } from './plan-reports.ts';
 import { FENCE, RECORD_IN_WORKFLOW, RESULT_COLUMNS, RESULT_DEFINITIONS } from './reports.sql.ts';
 
@@ -154,8 +155,7 @@ const MIN_RECHECK_GAIN_MS = 2_000;
 /** The row of a planned report, for `jsonRows`; empty if nothing is to be written. */
 export function recordRow({ report, row, change }: PlannedReport) {
   if (!change) return [];
-  const { outcome } = report;
-  const result = 'result' in outcome ? outcome.result : undefined;
+  const { startedAt, result } = report;
   return [
     {
       ...result,
@@ -164,8 +164,8 @@ export function recordRow({ report, row, change }: PlannedReport) {
       deliveryId: row.id,
       number: report.number,
       generation: report.generation,
-      attemptStartedAt: report.startedAt,
-      attemptDeadlineAt: 'deadlineAt' in outcome ? outcome.deadlineAt : undefined,
+      attemptStartedAt: startedAt,
+      attemptDeadlineAt: result ? undefined : new Date(startedAt.getTime() + ATTEMPT_TIMEOUT_MS),
       attemptEndedAt: result?.endedAt,
       // Whether its retry workflow waits longer than necessary and has to be signaled.
       rechecks: isDueEarlier(row, change),

@@ -65,8 +65,7 @@ export interface SucceededRow extends OrderedObjectRow {
 
 /** The row of a success at the first attempt, for `jsonRows`; empty for any other report. */
 export function successRow(report: ReportedAttempt) {
-  const { deliveryId, number, generation, owner, workflowId, startedAt, outcome } = report;
-  if (number !== 1 || !owner || workflowId === undefined) return [];
-  if (!('result' in outcome) || !isSuccess(outcome.result)) return [];
-  return [{ ...owner, workflowId, deliveryId, generation, startedAt, ...outcome.result }];
+  const { deliveryId, number, generation, owner, workflowId, startedAt, result } = report;
+  if (number !== 1 || !owner || workflowId === undefined || !result || !isSuccess(result)) return [];
+  return [{ ...owner, workflowId, deliveryId, generation, startedAt, ...result }];
 }

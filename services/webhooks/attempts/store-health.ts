@@ -75,14 +75,14 @@ function changedHealths(planned: readonly PlannedReport[]): ChangedHealth[] {
 
 function healthAfter(
   health: SubscriptionHealth,
-  { row, change, overLimit, report: { number, outcome } }: PlannedReport,
+  { row, change, overLimit, report: { number, result } }: PlannedReport,
 ): SubscriptionHealth {
   if (row.ended_at) return health;
   if (overLimit) return afterHolding(health, row.now);
-  if (!('result' in outcome)) return health;
-  if (isSuccess(outcome.result)) return afterSuccess(health);
+  if (!result) return health;
+  if (isSuccess(result)) return afterSuccess(health);
   if (change?.status !== 'EXHAUSTED') return health;
-  return afterExhaustion(health, exhaustionError(row, number, outcome.result), outcome.result.endedAt);
+  return afterExhaustion(health, exhaustionError(row, number, result), result.endedAt);
 }
 
 function healthOf(row: ReportedRow): SubscriptionHealth {

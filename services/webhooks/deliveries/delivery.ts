@@ -36,7 +36,7 @@ export interface LaneEpoch {
   readonly epoch: bigint;
 }
 
-/** The report of an attempt: its result, or the deadline of an attempt that is still in flight. */
+/** The report of an attempt that has ended, or takes long. */
 export interface ReportedAttempt {
   readonly deliveryId: string;
   readonly number: number;
@@ -47,7 +47,8 @@ export interface ReportedAttempt {
   /** The workflow that shows the delivery if it succeeds at once. */
   readonly workflowId: string | undefined;
   readonly startedAt: Date;
-  readonly outcome: { readonly result: AttemptResult } | { readonly deadlineAt: Date };
+  /** Undefined while it is in flight. */
+  readonly result: AttemptResult | undefined;
 }
 
 export const isSuccess = ({ httpStatus = 0 }: AttemptResult) => httpStatus >= 200 && httpStatus < 300;

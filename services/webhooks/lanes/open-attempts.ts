@@ -4,7 +4,6 @@ import { Counter, Gauge, Histogram } from 'prom-client';
 import type { EnvironmentGuards } from '../../platform/egress/environment-guards.ts';
 import { metrics } from '../../platform/process/telemetry.ts';
 import { ENVIRONMENTS } from '../../platform/tenant.ts';
-import { ATTEMPT_TIMEOUT_MS } from '../attempts/attempt-limits.ts';
 import { Exchange } from '../attempts/exchange.ts';
 import { ABORTED, type Attempt, sendAttempt } from '../attempts/send-attempt.ts';
 import {
@@ -167,8 +166,7 @@ export class OpenAttempts {
   #recordInFlight(attempt: OpenAttempt): void {
     if (attempt.isReportedInFlight) return;
     attempt.isReportedInFlight = true;
-    const deadlineAt = new Date(attempt.startedAt.getTime() + ATTEMPT_TIMEOUT_MS);
-    this.#deps.reports.add(this.#reportOf(attempt, { deadlineAt }));
+    this.#deps.reports.add(this.#reportOf(attempt));
   }
 
   async #make(attempt: OpenAttempt): Promise<void> {
@@ -196,7 +194,7 @@ export class OpenAttempts {
     };
     const isUrgent = !isSuccess(result) || delivery.status !== 'PENDING' || delivery.ordered;
     // A result that is set aside stays known to its queue, so that the delivery is not read and sent again.
-    this.#deps.reports.add(this.#reportOf(attempt, { result }), {
+    this.#deps.reports.add(this.#reportOf(attempt, result), {
       onRecorded,
       onSetAside: () => this.#close(attempt),
       isUrgent,
@@ -246,9 +244,9 @@ export class OpenAttempts {
 
   #reportOf(
     { delivery, subscription, owner, startedAt }: OpenAttempt,
-    outcome: ReportedAttempt['outcome'],
+    result?: AttemptResult,
   ): ReportedAttempt {
-    const succeeded = 'result' in outcome && isSuccess(outcome.result);
+    const succeeded = result !== undefined && isSuccess(result);
     return {
       deliveryId: delivery.id,
       number: delivery.attempt_count + 1,
@@ -256,7 +254,7 @@ export class OpenAttempts {
       owner,
       workflowId: succeeded ? this.#workflows.idFor(delivery.environment) : undefined,
       startedAt,
-      outcome,
+      result,
     };
   }
 }

@@ -3,7 +3,7 @@ import type { TestHarness } from '../../../support/harness.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { startAttempts } from './attempts-fixture.ts';
 
-/** How an attempt ended; with a deadline, it is still in progress. */
+/** How an attempt ended, unless it is in flight. */
 export interface AttemptOutcome
   extends Pick<
     AttemptResult,
@@ -16,7 +16,7 @@ export interface AttemptOutcome
     | 'timingMs'
     | 'responseHeaders'
   > {
-  readonly deadlineAt?: Date;
+  readonly isInFlight?: boolean;
 }
 
 export interface AttemptRecords {
@@ -70,7 +70,7 @@ export async function openAttemptRecords(
 }
 
 function reportOf({ id, number, generation, lane, epoch }: NextAttempt, outcome: AttemptOutcome) {
-  const { deadlineAt, failure, httpStatus = 200, latencyMs = 12, responseExcerpt = 'ok', ...sent } = outcome;
+  const { isInFlight, failure, httpStatus = 200, latencyMs = 12, responseExcerpt = 'ok', ...sent } = outcome;
   const startedAt = new Date();
   const response = failure === undefined ? { httpStatus, responseExcerpt } : { failure };
   return {
@@ -80,8 +80,6 @@ function reportOf({ id, number, generation, lane, epoch }: NextAttempt, outcome:
     owner: { lane, epoch: BigInt(epoch) },
     workflowId: 'deliveries-of-a-test',
     startedAt,
-    outcome: deadlineAt
-      ? { deadlineAt }
-      : { result: { endedAt: new Date(), latencyMs, ...sent, ...response } },
+    result: isInFlight ? undefined : { endedAt: new Date(), latencyMs, ...sent, ...response },
   };
 }

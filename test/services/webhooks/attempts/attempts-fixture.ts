@@ -12,7 +12,7 @@ import type {
 } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { Unblocker } from '../../../../services/webhooks/deliveries/ordered-deliveries.ts';
 import { EndpointStatistics } from '../../../../services/webhooks/health/endpoint-statistics.ts';
-import { findLost } from '../../../../services/webhooks/lanes/lost-attempts.ts';
+import { reportLost } from '../../../../services/webhooks/lanes/lost-attempts.ts';
 import { webhooks } from '../../../../services/webhooks/webhooks.area.ts';
 import { startHarness, type TestHarness } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
@@ -68,11 +68,10 @@ export const answered = (attempt: DueAttempt, httpStatus: number, result: Partia
   reportOf(attempt, { endedAt: new Date(), latencyMs: 12, httpStatus, responseExcerpt: 'ok', ...result });
 
 /** The report of an attempt that has not ended. */
-export const inFlight = (
-  attempt: DueAttempt,
-  startedAt = new Date(),
-  deadlineAt = new Date(startedAt.getTime() + 15_000),
-): ReportedAttempt => ({ ...reportOf(attempt, { endedAt: startedAt }), startedAt, outcome: { deadlineAt } });
+export const inFlight = (attempt: DueAttempt, startedAt = new Date()): ReportedAttempt => ({
+  ...reportOf(attempt, { endedAt: startedAt }),
+  result: undefined,
+});
 
 /** The report of an attempt that ended with a result. */
 export function reportOf(
@@ -86,7 +85,7 @@ export function reportOf(
     owner: { lane, epoch },
     workflowId: 'deliveries-of-the-test',
     startedAt: result.endedAt,
-    outcome: { result },
+    result,
   };
 }
 
@@ -144,7 +143,11 @@ export async function startAttempts(harness: Pick<TestHarness, 'config' | 'datab
     due,
     record,
     /** Closes attempts in flight whose process has died, as the owner of all lanes. */
-    closeLost: async () => recorder.record(await findLost(db.run, ALL_LANES, [])),
+    async closeLost(): Promise<void> {
+      const lost: ReportedAttempt[] = [];
+      await reportLost(db.run, ALL_LANES, { unrecordedIds: [], add: (report) => void lost.push(report) });
+      await recorder.record(lost);
+    },
     /** Records this status for all deliveries that may be sent now; returns them in the order of sending. */
     async answerAll(httpStatus = 200, merchantId?: string): Promise<DueAttempt[]> {
       const attempts = await due(merchantId);

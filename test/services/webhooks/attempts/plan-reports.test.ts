@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../../services/platform/durations.ts';
-import { LOST_AFTER_MS } from '../../../../services/webhooks/attempts/attempt-limits.ts';
+import { ATTEMPT_TIMEOUT_MS, LOST_AFTER_MS } from '../../../../services/webhooks/attempts/attempt-limits.ts';
 import {
   afterReport,
   isKnown,
@@ -56,7 +56,7 @@ const report = (number: number, httpStatus: number): ReportedAttempt => ({
   owner: undefined,
   workflowId: undefined,
   startedAt: endedAt,
-  outcome: { result: { endedAt, httpStatus } },
+  result: { endedAt, httpStatus },
 });
 
 it('expects the remaining attempts on schedule, starting with the next one', () => {
@@ -152,8 +152,8 @@ describe('a report', () => {
   });
 
   it('that the attempt takes long waits until it must have ended, and keeps a HELD delivery', () => {
-    const inFlight = { ...report(1, 0), outcome: { deadlineAt: endedAt } };
-    const lostAt = new Date(endedAt.getTime() + LOST_AFTER_MS);
+    const inFlight = { ...report(1, 0), result: undefined };
+    const lostAt = new Date(endedAt.getTime() + ATTEMPT_TIMEOUT_MS + LOST_AFTER_MS);
     for (const status of ['PENDING', 'RETRYING', 'HELD'] as const) {
       expect(afterReport(delivery({ status }), inFlight, SCHEDULE, 0.5)).toEqual({
         status: status === 'HELD' ? 'HELD' : 'RETRYING',
@@ -191,7 +191,7 @@ describe('a report', () => {
     expect(isKnown(delivery({ attempt_count: 1, attempt: 'ENDED' }), report(1, 200))).toBe(true);
     const running = delivery({ attempt_count: 1, attempt: 'IN_FLIGHT' });
     expect(isKnown(running, report(1, 200))).toBe(false);
-    expect(isKnown(running, { ...report(1, 200), outcome: { deadlineAt: endedAt } })).toBe(true);
+    expect(isKnown(running, { ...report(1, 200), result: undefined })).toBe(true);
   });
 });
 
@@ -240,7 +240,7 @@ function recordedSecondsAgo(askedSecondsAgo: number, databaseSecondsAgo: number)
     owner: { lane: 1, epoch: EPOCH },
     workflowId: undefined,
     startedAt: ago(4),
-    outcome: { result: { endedAt: ago(3.5), latencyMs: 500, httpStatus: 503 } },
+    result: { endedAt: ago(3.5), latencyMs: 500, httpStatus: 503 },
   };
   const [planned] = planReports([row], [report], ago(askedSecondsAgo), CONFIG);
   return Math.round((now - planned!.report.startedAt.getTime()) / 1_000);
@@ -262,8 +262,8 @@ it.each([
 
 it('a lost attempt keeps its times, which the database’s clock has set', () => {
   const now = new Date(Date.now() - 60_000);
-  const outcome = { result: { endedAt: now, failure: 'WORKER_LOST' as const } };
-  const lost = { ...report(1, 0), startedAt: now, outcome };
+  const result = { endedAt: now, failure: 'WORKER_LOST' as const };
+  const lost = { ...report(1, 0), startedAt: now, result };
   const inFlight = delivery({ attempt: 'IN_FLIGHT', attempt_count: 1, now });
   expect(planReports([inFlight], [lost], new Date(), CONFIG)).toMatchObject([{ report: lost }]);
 });

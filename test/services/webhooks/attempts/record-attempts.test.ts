@@ -166,7 +166,7 @@ describe('an attempt in flight', () => {
     const { deliveryId } = attempt;
     const startedAt = new Date(Date.now() - 20_100);
     const deadlineAt = new Date(startedAt.getTime() + 15_000);
-    await attempts.record(inFlight(attempt, startedAt, deadlineAt));
+    await attempts.record(inFlight(attempt, startedAt));
     const overdue = await fixture.dispatch.requestAttempt({ deliveryId });
     expect(overdue.attemptNumber).toBeUndefined();
     expect(overdue.state).toMatchObject({ delayMs: 1_000n });

@@ -40,7 +40,7 @@ describe('results', () => {
     owner: { lane: 1, epoch: 1n },
     workflowId: 'deliveries-now',
     startedAt: new Date(),
-    outcome: { result: { endedAt: new Date(), httpStatus: 204 } },
+    result: { endedAt: new Date(), httpStatus: 204 },
   });
 
   const NONE = { recorded: new Set<string>(), locked: new Set<string>() };

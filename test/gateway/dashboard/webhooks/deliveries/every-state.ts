@@ -34,9 +34,7 @@ export async function makeEveryState(
   await webhooks.deliveries.cancelDelivery({ ...newWrite(tenant), deliveryId: canceled! });
   const [held] = await fixture.attempted(tenant, { httpStatus: 429 });
   await webhooks.sql(`update webhooks.open_delivery set status = 'HELD' where id = $1`, [held]);
-  const [underWay] = await fixture.attempted(tenant, {
-    deadlineAt: new Date(Date.now() + 60_000),
-  });
+  const [underWay] = await fixture.attempted(tenant, { isInFlight: true });
   const exhausted = await exhaust(fixture, (await fixture.attempted(tenant, { httpStatus: 301 }))[0]!);
   const { blocked, queued } = await blockOne(fixture, tenant, given);
   const resend = await webhooks.resend(tenant, { case: 'requestId', value: given }, { subscriptionId });

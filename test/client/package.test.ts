@@ -8,7 +8,7 @@ import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { RefundInitiator } from '../../proto/gen/payments/refunds/v1/refunds_pb.js';
-import { signWebhook } from '../../services/webhooks/attempts/send-attempt.ts';
+import { signedHeaders, signingKey } from '../../services/webhooks/attempts/send-attempt.ts';
 import {
   type GatewayHarness,
   newMerchant,
@@ -121,9 +121,8 @@ describe('calls all eight operations and verifies a webhook', () => {
 function webhook() {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   const body = JSON.stringify({ type: 'refund.requested.v1', data: { amount: 4_990, currency: 'BRL' } });
-  const timestamp = Math.floor(Date.now() / 1_000);
-  const signature = signWebhook({ id: 'e1', timestamp, body: Buffer.from(body) }, [secret]);
-  const headers = { 'webhook-id': 'e1', 'webhook-timestamp': `${timestamp}`, 'webhook-signature': signature };
+  const unsigned = { eventId: 'e1', startedAt: new Date(), body: Buffer.from(body) };
+  const headers = signedHeaders({ ...unsigned, keys: [signingKey(secret)] });
   return { WEBHOOK_SECRET: secret, WEBHOOK: JSON.stringify({ body, headers }) };
 }
 

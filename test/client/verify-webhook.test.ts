@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { verifyWebhook, WebhookVerificationError } from '../../client/index.ts';
-import { signWebhook } from '../../services/webhooks/attempts/send-attempt.ts';
+import { signedHeaders, signingKey } from '../../services/webhooks/attempts/send-attempt.ts';
 import { headersOf, signDeliveries } from '../gateway/docs-samples/deliveries.ts';
 
 const newSecret = () => `whsec_${randomBytes(32).toString('base64')}`;
@@ -10,9 +10,8 @@ const event = { id: 'e1', type: 'refund.requested.v1', data: { reason: 'Não che
 const body = JSON.stringify(event);
 
 function signed(secret = former, ageSeconds = 0) {
-  const timestamp = Math.floor(Date.now() / 1_000) - ageSeconds;
-  const signature = signWebhook({ id: 'e1', timestamp, body: Buffer.from(body) }, [secret]);
-  return { 'webhook-id': 'e1', 'webhook-timestamp': `${timestamp}`, 'webhook-signature': signature };
+  const startedAt = new Date(Date.now() - ageSeconds * 1_000);
+  return signedHeaders({ eventId: 'e1', startedAt, body: Buffer.from(body), keys: [signingKey(secret)] });
 }
 
 it.each(signDeliveries())('a delivery $what is $outcome, as in the samples', async (delivery) => {

@@ -23,7 +23,7 @@ import {
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
-import { signWebhook } from '../../services/webhooks/attempts/send-attempt.ts';
+import { signedHeaders, signingKey } from '../../services/webhooks/attempts/send-attempt.ts';
 import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { objectsIn } from './openapi-reader.ts';
@@ -295,15 +295,11 @@ describe('the snippets of the guides', () => {
       () => `whsec_${randomBytes(32).toString('base64')}`,
     );
     const body = JSON.stringify({ type: 'refund.requested.v1', data: { amount: 4_990 } });
-    const timestamp = Math.floor(Date.now() / 1_000);
+    const unsigned = { eventId: 'e1', startedAt: new Date(), body: Buffer.from(body) };
     const requests = [FORMER_SECRET!, forger!].map((secret) => ({
       method: 'POST',
       body,
-      headers: {
-        'webhook-id': 'e1',
-        'webhook-timestamp': `${timestamp}`,
-        'webhook-signature': signWebhook({ id: 'e1', timestamp, body: Buffer.from(body) }, [secret]),
-      },
+      headers: signedHeaders({ ...unsigned, keys: [signingKey(secret)] }),
     }));
     const deliver = `for (const init of ${JSON.stringify(requests)}) {
       console.log((await POST(new Request('https://shop.example/hooks', init))).status);
@@ -328,10 +324,8 @@ describe('the snippets of the guides', () => {
     await receiver.printed(/^verified refund\.requested\.v1 [0-9a-f-]{36}$/m);
     const event = blocksOf('Webhook deliveries', 'json')[0]!;
     const { id } = JSON.parse(event);
-    const timestamp = Math.floor(Date.now() / 1_000);
-    const forger = `whsec_${randomBytes(32).toString('base64')}`;
-    const signature = signWebhook({ id, timestamp, body: Buffer.from(event) }, [forger]);
-    const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestamp}`, 'webhook-signature': signature };
+    const keys = [signingKey(`whsec_${randomBytes(32).toString('base64')}`)];
+    const headers = signedHeaders({ eventId: id, startedAt: new Date(), body: Buffer.from(event), keys });
     const forged = await fetch(`http://localhost:${port}`, { method: 'POST', headers, body: event });
     expect(forged.status).toBe(400);
   });

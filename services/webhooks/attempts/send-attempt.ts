@@ -4,27 +4,20 @@ import type { EgressGuard } from '../../platform/egress/egress-guard.ts';
 import type { AttemptFailureName, AttemptResult } from '../deliveries/delivery.ts';
 import { ATTEMPT_TIMEOUT_MS } from './attempt-limits.ts';
 import {
-  Exchange,
+  type Exchange,
   type ExchangeStep,
   NO_FINAL_RESPONSE,
   parseRetryAfter,
   type ReceivedResponse,
 } from './exchange.ts';
 
-export interface SendAttemptDeps {
-  /** The guard of the delivery's environment. */
-  readonly guard: EgressGuard;
-  /** For connecting, sending and the whole response. Default: 15 s. */
-  readonly totalTimeoutMs?: number;
-}
-
 interface UnsignedWebhook {
   /** Sent as `webhook-id`, the same in every attempt. */
   readonly eventId: string;
   /** The exact bytes to send and sign. */
   readonly body: Uint8Array;
-  /** `whsec_…`, the current one first; two during a rotation. */
-  readonly secrets: readonly string[];
+  /** One, or two during a rotation. */
+  readonly keys: readonly KeyObject[];
   readonly startedAt: Date;
 }
 
@@ -47,19 +40,20 @@ const TIMEOUTS: Readonly<Record<ExchangeStep, AttemptFailureName>> = {
 };
 
 /**
- * Sends one webhook and waits for the response. The egress guard checks the URL again, and each address when it
- * connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1, is
+ * Sends one webhook and waits for the response. The egress guard of its environment checks the URL again, and each address
+ * when it connects. Failures: a timeout, by the step in progress at the deadline; PROTOCOL, if the response is not HTTP/1.1, is
  * shorter than it declares or consists of interim responses only; WORKER_LOST, if it is {@link ABORTED}; and those of the
  * guard.
  * @param exchange a new one, with which the caller may stop the attempt.
+ * @param timeoutMs for connecting, sending and the whole response.
  * @returns a result, whatever the receiver or the network does.
- * @throws TypeError for a malformed secret, and undici's InvalidArgumentError for an id that is not a valid header
- *   value.
+ * @throws TypeError without a key, and undici's InvalidArgumentError for an id that is not a valid header value.
  */
 export async function sendAttempt(
-  { guard, totalTimeoutMs = ATTEMPT_TIMEOUT_MS }: SendAttemptDeps,
+  guard: EgressGuard,
   attempt: Attempt,
-  exchange: Exchange = new Exchange(),
+  exchange: Exchange,
+  timeoutMs: number = ATTEMPT_TIMEOUT_MS,
 ): Promise<AttemptResult> {
   const startedMs = performance.now();
   const signature = signatureOf(attempt);
@@ -69,7 +63,7 @@ export async function sendAttempt(
     const responseHeaders = exchange.responseHeaders();
     return { endedAt, latencyMs, signature, timingMs: exchange.timingMs(), responseHeaders };
   };
-  const deadline = setTimeout(() => exchange.stop(TIMED_OUT), totalTimeoutMs);
+  const deadline = setTimeout(() => exchange.stop(TIMED_OUT), timeoutMs);
   try {
     const check = guard.checkUrl(attempt.url);
     if (!check.ok) throw new EgressError('EGRESS_DENIED', `the url ${check.detail}`);
@@ -134,9 +128,14 @@ const USER_AGENT = 'Merchant-Payments-Webhooks/1.0';
 /** The `webhook-timestamp` of an attempt: Unix time in seconds. */
 const timestampOf = (startedAt: Date) => Math.floor(startedAt.getTime() / 1000);
 
-/** The `webhook-signature` of an attempt. @throws TypeError for a malformed secret. */
-const signatureOf = ({ eventId: id, body, secrets, startedAt }: UnsignedWebhook) =>
-  signWebhook({ id, timestamp: timestampOf(startedAt), body }, secrets);
+/** The `webhook-signature` of Standard Webhooks v1: one signature per key, so that a receiver may verify with either. */
+function signatureOf({ eventId, startedAt, body, keys }: UnsignedWebhook): string {
+  if (keys.length === 0) throw new TypeError('a webhook needs at least one signing key');
+  const prefix = `${eventId}.${timestampOf(startedAt)}.`;
+  return keys
+    .map((key) => `v1,${createHmac('sha256', key).update(prefix).update(body).digest('base64')}`)
+    .join(' ');
+}
 
 /** The headers of a webhook, without those of the connection, in the order in which they are sent. */
 export const webhookHeaders = (
@@ -150,54 +149,18 @@ export const webhookHeaders = (
   'webhook-signature': signature,
 });
 
-/** The headers of a webhook that is signed now. @throws TypeError for a malformed secret. */
+/** The headers of a webhook that is signed now. */
 export const signedHeaders = (webhook: UnsignedWebhook) => webhookHeaders(webhook, signatureOf(webhook));
 
 const SECRET_PREFIX = 'whsec_';
 
-export interface SignedContent {
-  /** The event's id, sent as `webhook-id`. */
-  readonly id: string;
-  /** Unix time in seconds, sent as `webhook-timestamp`. */
-  readonly timestamp: number;
-  /** The exact bytes of the body. */
-  readonly body: Uint8Array;
-}
-
 /**
- * The `webhook-signature` header of Standard Webhooks v1: one signature per secret, separated by spaces, so that during a
- * rotation the receiver can verify with either secret.
- * @param secrets `whsec_` and base64, at least one.
- * @throws TypeError for a malformed secret; the message does not contain it.
+ * The key of a signing secret: creating it costs four times as much as a signature.
+ * @param secret `whsec_` and base64.
+ * @throws TypeError for a malformed one; the message does not contain it.
  */
-export function signWebhook({ id, timestamp, body }: SignedContent, secrets: readonly string[]): string {
-  if (secrets.length === 0) throw new TypeError('a webhook needs at least one signing secret');
-  return secrets
-    .map((secret) => {
-      const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body);
-      return `v1,${mac.digest('base64')}`;
-    })
-    .join(' ');
-}
-
-/** Recently used keys: creating a KeyObject costs four times as much as a signature. */
-const keys = new Map<string, KeyObject>();
-const MAX_KEYS = 1_000;
-
-function keyOf(secret: string): KeyObject {
-  let key = keys.get(secret);
-  if (!key) {
-    key = createSecretKey(bytesOf(secret));
-    if (keys.size === MAX_KEYS) keys.clear();
-    keys.set(secret, key);
-  }
-  return key;
-}
-
-function bytesOf(secret: string): Buffer {
-  const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
-  if (!secret.startsWith(SECRET_PREFIX) || key.length === 0) {
-    throw new TypeError(`a signing secret is ${SECRET_PREFIX} and base64`);
-  }
-  return key;
+export function signingKey(secret: string): KeyObject {
+  const bytes = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+  if (secret.startsWith(SECRET_PREFIX) && bytes.length > 0) return createSecretKey(bytes);
+  throw new TypeError(`a signing secret is ${SECRET_PREFIX} and base64`);
 }

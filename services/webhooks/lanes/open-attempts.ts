@@ -177,7 +177,7 @@ export class OpenAttempts {
       url: subscription.url,
       eventId: delivery.event_id,
       body: Buffer.from(delivery.body),
-      secrets: subscription.secretsAt(Date.now()),
+      keys: subscription.keysAt(Date.now()),
       startedAt: attempt.startedAt,
     });
     // undici keeps the connection busy until the next turn of the event loop: an attempt that began now would open another.
@@ -228,13 +228,11 @@ export class OpenAttempts {
     const { environment } = delivery;
     const { guards, logger } = this.#deps;
     const result = await traceAttempt(delivery, () =>
-      sendAttempt({ guard: guards[environment] }, attempt, exchange).catch(
-        (error: unknown): AttemptResult => {
-          // A bug on our side; the delivery still follows its schedule.
-          logger.error({ ...deliveryLogFields(delivery), err: error }, 'an attempt could not be made');
-          return { endedAt: attempt.startedAt, latencyMs: 0, failure: 'PROTOCOL' };
-        },
-      ),
+      sendAttempt(guards[environment], attempt, exchange).catch((error: unknown): AttemptResult => {
+        // A bug on our side; the delivery still follows its schedule.
+        logger.error({ ...deliveryLogFields(delivery), err: error }, 'an attempt could not be made');
+        return { endedAt: attempt.startedAt, latencyMs: 0, failure: 'PROTOCOL' };
+      }),
     );
     open.exchange = undefined;
     endedCounter.inc({ environment, outcome: outcomeOf(result) });

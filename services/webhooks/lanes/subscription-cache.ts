@@ -1,7 +1,9 @@
+import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Run, Statement } from '../../platform/database/cross-tenant-database.ts';
 import type { KeyRing } from '../../platform/key-ring.ts';
 import type { EnvironmentName } from '../../platform/tenant.ts';
+import { signingKey } from '../attempts/send-attempt.ts';
 import { openSecret } from '../subscriptions/signing-secret.ts';
 import type { SubscriptionState } from '../subscriptions/subscription.ts';
 import { parseSnapshot, type Snapshot } from './delivery-reader.ts';
@@ -33,8 +35,8 @@ interface SubscriptionRow {
 export interface LaneSubscription extends Omit<SubscriptionRow, 'secrets' | 'probeInMs'> {
   /** When a held delivery is sent as a probe, by `performance.now()`; null while all may be sent. */
   readonly probeAtMs: number | null;
-  /** The secrets that sign now, the current one first; empty if none could be decrypted or the row cannot be read. */
-  secretsAt(nowMs: number): readonly string[];
+  /** The keys that sign now, the current one first; empty if no secret can be decrypted or the row cannot be read. */
+  keysAt(nowMs: number): readonly KeyObject[];
 }
 
 const READ: Statement = {
@@ -157,10 +159,10 @@ export class SubscriptionCache {
     const owner = { subscriptionId, merchantId, environment };
     const isValid = probeInMs === null || Number.isFinite(probeInMs);
     if (!isValid) this.#logger.error({ ...owner, probeInMs }, 'a subscription cannot be read');
-    const secrets = sealedSecrets.flatMap(({ keyId, sealed, expiresMs }) => {
+    const keys = sealedSecrets.flatMap(({ keyId, sealed, expiresMs }) => {
       try {
         const secret = openSecret(this.#keys, owner, { keyId, sealed: Buffer.from(sealed, 'base64') });
-        return isValid ? [{ secret, untilMs: expiresMs ?? Number.POSITIVE_INFINITY }] : [];
+        return isValid ? [{ key: signingKey(secret), untilMs: expiresMs ?? Number.POSITIVE_INFINITY }] : [];
       } catch (error) {
         this.#logger.error({ err: error, ...owner }, 'a signing secret cannot be opened');
         return [];
@@ -169,14 +171,14 @@ export class SubscriptionCache {
     return {
       ...row,
       probeAtMs: probeInMs === null ? null : performance.now() + probeInMs,
-      secretsAt: (nowMs) => secrets.filter(({ untilMs }) => untilMs > nowMs).map(({ secret }) => secret),
+      keysAt: (nowMs) => keys.filter(({ untilMs }) => untilMs > nowMs).map(({ key }) => key),
     };
   }
 }
 
 /** Whether deliveries may be sent now, apart from its limits: it is enabled, not paused, and has a secret to sign with. */
-export const maySend = ({ state, paused, secretsAt }: LaneSubscription) =>
-  state !== 'DISABLED' && !paused && secretsAt(Date.now()).length > 0;
+export const maySend = ({ state, paused, keysAt }: LaneSubscription) =>
+  state !== 'DISABLED' && !paused && keysAt(Date.now()).length > 0;
 
-const hasNoSecret = ({ state, secretsAt }: LaneSubscription) =>
-  state !== 'DISABLED' && secretsAt(Date.now()).length === 0;
+const hasNoSecret = ({ state, keysAt }: LaneSubscription) =>
+  state !== 'DISABLED' && keysAt(Date.now()).length === 0;

@@ -8,7 +8,7 @@ import type { AreaDependencies } from '../../platform/area.ts';
 import type { TenantTransaction } from '../../platform/database/tenant-transaction.ts';
 import { tenantOf } from '../../platform/tenant.ts';
 import { auditRow, recordAudit } from '../../platform/writes/audit.ts';
-import { signedHeaders } from '../attempts/send-attempt.ts';
+import { signedHeaders, signingKey } from '../attempts/send-attempt.ts';
 import { EVENT_CATALOG, requireEventTypes } from '../events/event-types/event-catalog.ts';
 import { endListenerDelivery, type ListenerDeliveryRow, selectOldestOpen } from './listener-deliveries.ts';
 import { addListener, removeListener, renewListener } from './listener-store.ts';
@@ -182,13 +182,13 @@ class Listener {
 
   #deliveryOf({ id, event_id: eventId, event_type: eventType, body: text }: ListenerDeliveryRow) {
     const body = Buffer.from(text);
-    const secrets = [this.#request.signingSecret];
+    const keys = [signingKey(this.#request.signingSecret)];
     return {
       $typeName: 'payments.webhooks.v1.ListenerDelivery' as const,
       deliveryId: id,
       eventId,
       eventType,
-      headers: signedHeaders({ eventId, body, secrets, startedAt: new Date() }),
+      headers: signedHeaders({ eventId, body, keys, startedAt: new Date() }),
       body,
     };
   }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { signWebhook } from '../../../services/webhooks/attempts/send-attempt.ts';
+import { signedHeaders, signingKey } from '../../../services/webhooks/attempts/send-attempt.ts';
 
 export interface Delivery {
   readonly what: string;
@@ -35,7 +35,13 @@ export function signDeliveries(): Delivery[] {
     wrong: Partial<Delivery> & { signedBy?: readonly string[]; signedAt?: number } = {},
   ): Delivery {
     const { signedBy = [current], signedAt = now, ...changes } = wrong;
-    const signature = signWebhook({ id, timestamp: signedAt, body }, signedBy);
+    const unsigned = {
+      eventId: id,
+      startedAt: new Date(signedAt * 1_000),
+      body,
+      keys: signedBy.map(signingKey),
+    };
+    const { 'webhook-signature': signature } = signedHeaders(unsigned);
     return { what, outcome, secret: current, id, timestamp: `${signedAt}`, signature, body, ...changes };
   }
 

@@ -9,8 +9,8 @@ import { Exchange } from '../../../../services/webhooks/attempts/exchange.ts';
 import {
   ABORTED,
   type Attempt,
-  type SendAttemptDeps,
   sendAttempt,
+  signingKey,
 } from '../../../../services/webhooks/attempts/send-attempt.ts';
 import { isSuccess } from '../../../../services/webhooks/deliveries/delivery.ts';
 import { startDnsResponder } from '../../../support/dns-responder.ts';
@@ -28,29 +28,34 @@ const FORMER_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDC2FVsBQIhrs=';
 // Spaces, escapes and an umlaut: bytes that a JSON round trip would change.
 const BODY = Buffer.from('{"id": "evt_1",  "amount":9007199254740991, "name":"J\\u00fcrgen é"}');
 
+const KEY = signingKey(SECRET);
 const STARTED_AT = new Date();
 
 interface Sending extends Partial<Attempt> {
-  readonly deps?: Partial<SendAttemptDeps>;
+  readonly timeoutMs?: number;
   readonly settings?: Partial<EgressSettings>;
   readonly exchange?: Exchange;
 }
 
 /** Sends one attempt to a receiver, with its own guard. */
-async function send({ port }: Listening, { deps, settings, exchange, ...attempt }: Sending = {}) {
+async function send(
+  { port }: Listening,
+  { timeoutMs, settings, exchange = new Exchange(), ...attempt }: Sending = {},
+) {
   await using guard = createLoopbackGuard(settings);
   return await sendAttempt(
-    { guard, ...deps },
+    guard,
     {
       subscriptionId: 'subscription',
       url: `https://hooks.example.com:${port}/hook?a=b`,
       eventId: 'evt_1',
       body: BODY,
-      secrets: [SECRET],
+      keys: [KEY],
       startedAt: STARTED_AT,
       ...attempt,
     },
     exchange,
+    timeoutMs,
   );
 }
 
@@ -64,7 +69,7 @@ const HEAD_200 = 'HTTP/1.1 200 OK\r\n';
 describe('sending an attempt', () => {
   it('posts the exact bytes, signed by both secrets of a rotation', async () => {
     await using receiver = await startReceiver((_request, response) => response.writeHead(200).end('thanks'));
-    const record = await send(receiver, { secrets: [SECRET, FORMER_SECRET] });
+    const record = await send(receiver, { keys: [KEY, signingKey(FORMER_SECRET)] });
     expect(record).toEqual({
       endedAt: expect.any(Date),
       latencyMs: expect.any(Number),
@@ -183,8 +188,9 @@ describe('sending an attempt', () => {
     const url = `https://hooks.example.com:${receiver.port}/`;
     for (let i = 0; i < 3; i++) {
       const { timingMs } = await sendAttempt(
-        { guard },
-        { subscriptionId: 's', url, eventId: 'evt_1', body: BODY, secrets: [SECRET], startedAt: STARTED_AT },
+        guard,
+        { subscriptionId: 's', url, eventId: 'evt_1', body: BODY, keys: [KEY], startedAt: STARTED_AT },
+        new Exchange(),
       );
       const ofConnection = i === 0 ? expect.any(Number) : null;
       expect(timingMs).toEqual([ofConnection, ofConnection, ofConnection, expect.any(Number)]);
@@ -215,7 +221,7 @@ describe('the deadline of an attempt', () => {
     ],
   ])('cuts off a receiver that %s', async (_what, script, failure) => {
     await using receiver = await startScripted(script);
-    const record = await send(receiver, { deps: { totalTimeoutMs: 400 } });
+    const record = await send(receiver, { timeoutMs: 400 });
     expect(record).toEqual({
       endedAt: expect.any(Date),
       latencyMs: expect.any(Number),
@@ -235,17 +241,19 @@ describe('the deadline of an attempt', () => {
       response.end();
     });
     await using guard = createLoopbackGuard({ connectionsPerPool: 1 });
-    const attempt = (eventId: string, totalTimeoutMs: number) =>
+    const attempt = (eventId: string, timeoutMs: number) =>
       sendAttempt(
-        { guard, totalTimeoutMs },
+        guard,
         {
           subscriptionId: 's',
           url: `https://hooks.example.com:${receiver.port}/`,
           eventId,
           body: BODY,
-          secrets: [SECRET],
+          keys: [KEY],
           startedAt: STARTED_AT,
         },
+        new Exchange(),
+        timeoutMs,
       );
     const [first, second] = await Promise.all([attempt('evt_1', 5000), attempt('evt_2', 200)]);
     expect(first).toMatchObject({ httpStatus: 200 });
@@ -260,11 +268,11 @@ describe('the deadline of an attempt', () => {
       net.createServer((socket) => socket.resume()),
       '127.0.0.1',
     );
-    const deps = { totalTimeoutMs: 300 };
-    expect(await send(mute, { deps })).toMatchObject({ failure: 'TLS_TIMEOUT' });
+    const timeoutMs = 300;
+    expect(await send(mute, { timeoutMs })).toMatchObject({ failure: 'TLS_TIMEOUT' });
     await using dns = await startDnsResponder(() => 'SILENCE');
     const settings = { dnsServers: [dns.server] };
-    expect(await send(mute, { deps, settings })).toMatchObject({ failure: 'DNS_TIMEOUT' });
+    expect(await send(mute, { timeoutMs, settings })).toMatchObject({ failure: 'DNS_TIMEOUT' });
   });
 
   it('ends at once when the caller aborts the attempt', async () => {
@@ -283,8 +291,9 @@ describe('the deadline of an attempt', () => {
     await using guard = createLoopbackGuard();
     const url = `https://hooks.example.com:${receiver.port}/`;
     const sending = sendAttempt(
-      { guard },
-      { subscriptionId: 's', url, eventId: 'e', body: BODY, secrets: [SECRET], startedAt: STARTED_AT },
+      guard,
+      { subscriptionId: 's', url, eventId: 'e', body: BODY, keys: [KEY], startedAt: STARTED_AT },
+      new Exchange(),
     );
     await vi.waitFor(() => expect(receiver.connections).toHaveLength(1), 40_000);
     await guard.close();
@@ -366,7 +375,7 @@ describe('an attempt without a complete response', () => {
 
   it('throws for a bug on our side', async () => {
     await using receiver = await startReceiver();
-    await expect(send(receiver, { secrets: [] })).rejects.toThrow(TypeError);
+    await expect(send(receiver, { keys: [] })).rejects.toThrow(TypeError);
     await expect(send(receiver, { eventId: 'evt\r\nx-injected: 1' })).rejects.toThrow('invalid');
     expect(receiver.requests).toEqual([]);
   });

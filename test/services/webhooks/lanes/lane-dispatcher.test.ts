@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from 'uuid';
 import { beforeEach, expect, it } from 'vitest';
+import { signingKey } from '../../../../services/webhooks/attempts/send-attempt.ts';
 import type { QueuedDelivery } from '../../../../services/webhooks/lanes/delivery-reader.ts';
 import { LaneDispatcher } from '../../../../services/webhooks/lanes/lane-dispatcher.ts';
 import type { OpenAttempts } from '../../../../services/webhooks/lanes/open-attempts.ts';
@@ -20,7 +21,7 @@ const subscription = {
   paused: false,
   maxConcurrentAttempts: 3,
   maxAttemptsPerSecond: null,
-  secretsAt: () => ['whsec_'],
+  keysAt: () => [signingKey('whsec_AAAA')],
 } as unknown as LaneSubscription;
 const delivery = (id: string) =>
   ({ id, subscription_id: 'shop', lane: 1, attempt_count: 1 }) as QueuedDelivery;

@@ -364,18 +364,6 @@ it('a backlog that cannot be canceled does not prevent others from being cancele
   await discard(ids[0]!);
 });
 
-it('a malformed record does not prevent the others from being shown', async () => {
-  const record = { id: 'd', merchantId: 'm', subscriptionId: 's', requestId: 'r', eventType: 't' };
-  const rows = ['1', '{}', '[1, null, {"id": 1}]', JSON.stringify([{ ...record, httpStatus: 204 }, record])];
-  for (const deliveries of rows) {
-    await webhooks.sql(`insert into webhooks.delivery_record (workflow_id, deliveries) values ('w', $1)`, [
-      deliveries,
-    ]);
-  }
-  const { deliveries } = await webhooks.dispatch.listDeliveryRecords({ workflowId: 'w' });
-  expect(deliveries).toMatchObject([{ deliveryId: 'd', httpStatus: 204 }]);
-});
-
 async function openIn(stack: AsyncDisposableStack): Promise<Database> {
   const database = await openDatabase(webhooks.harness.databaseUrl);
   stack.defer(() => database.close());

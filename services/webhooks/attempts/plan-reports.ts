@@ -139,14 +139,8 @@ function decide(row: ReportedRow, report: ReportedAttempt, schedule: readonly nu
   return change.status === 'RETRYING' && row.paused_at ? { ...change, status: 'HELD' as const } : change;
 }
 
-/** The fields of a delivery that decide how a report changes it. */
-type ReportedDelivery = Pick<
-  ReportedRow,
-  'status' | 'attempt_count' | 'next_attempt_at' | 'ended_at' | 'in_flight_until' | 'attempt' | 'lost'
->;
-
 /** Whether a report changes nothing: its attempt is already recorded, or is neither known nor the next one. */
-export function isKnown({ attempt, attempt_count }: ReportedDelivery, report: ReportedAttempt): boolean {
+export function isKnown({ attempt, attempt_count }: ReportedRow, report: ReportedAttempt): boolean {
   if (attempt === 'UNKNOWN') return report.number !== attempt_count + 1;
   return attempt === 'ENDED' || !report.result;
 }
@@ -159,7 +153,7 @@ export function isKnown({ attempt, attempt_count }: ReportedDelivery, report: Re
  * @param random 0 to 1, for the jitter.
  */
 export function afterReport(
-  row: ReportedDelivery,
+  row: ReportedRow,
   report: ReportedAttempt,
   schedule: readonly number[],
   random: number,

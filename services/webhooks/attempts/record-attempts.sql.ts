@@ -1,3 +1,4 @@
+import { startWorkflow } from '../../contracts/start-workflow.ts';
 import * as retryDelivery from '../../contracts/webhooks/retry-delivery.contract.ts';
 import type { Statement } from '../../platform/database/cross-tenant-database.ts';
 import { insertCommandsOf } from '../../platform/outbox/outbox-commands.ts';
@@ -57,14 +58,7 @@ select d.id, d.merchant_id, d.environment, d.subscription_id, d.event_id, d.obje
   ) a on true`,
 };
 
-const START_RETRY = retryDelivery.startCommand({
-  deliveryId: '',
-  merchantId: '',
-  environment: 'live',
-  subscriptionId: '',
-  requestId: '',
-  eventType: '',
-});
+const START_RETRY = startWorkflow(retryDelivery.workflowType, retryDelivery.workflowId(''), {});
 const RETRY_INPUT = `jsonb_build_array(jsonb_build_object(
        'deliveryId', id, 'merchantId', merchant_id, 'environment', environment, 'subscriptionId', subscription_id,
        'requestId', request_id, 'eventType', event_type))`;

@@ -16,7 +16,7 @@ import { deliveryLogFields } from '../deliveries/delivery-log-fields.ts';
 import { observeFirstAttempt } from '../dispatch/dispatch-metrics.ts';
 import type { QueuedDelivery } from './delivery-reader.ts';
 import type { LaneLeases } from './lane-leases.ts';
-import { RecordWorkflows } from './record-workflows.ts';
+import { nameRecordWorkflows } from './record-workflows.ts';
 import type { ReportBuffer } from './report-buffer.ts';
 import type { LaneSubscription } from './subscription-cache.ts';
 import type { SubscriptionQueue } from './subscription-queue.ts';
@@ -85,13 +85,11 @@ export class OpenAttempts {
   readonly #deps: OpenAttemptsDeps;
   /** In no order: the last attempt takes the place of one that is closed. */
   readonly #open: OpenAttempt[] = [];
-  /** No attempt is to be recorded as in flight before this time by `performance.now()`. */
-  #inFlightDueAtMs = 0;
-  readonly #workflows: RecordWorkflows;
+  readonly #recordWorkflowIn: ReturnType<typeof nameRecordWorkflows>;
 
   constructor(deps: OpenAttemptsDeps) {
     this.#deps = deps;
-    this.#workflows = new RecordWorkflows(deps.leases.ownerId);
+    this.#recordWorkflowIn = nameRecordWorkflows(deps.leases.ownerId);
   }
 
   get isEmpty(): boolean {
@@ -141,16 +139,8 @@ export class OpenAttempts {
 
   /** Records attempts that take long as in flight. */
   recordLong(): void {
-    const nowMs = performance.now();
-    if (nowMs < this.#inFlightDueAtMs) return;
-    // Attempts that start from now on are due later.
-    this.#inFlightDueAtMs = nowMs + RECORD_AFTER_MS;
-    for (const attempt of this.#open) {
-      if (attempt.isReportedInFlight) continue;
-      const dueAtMs = attempt.startedAtMs + RECORD_AFTER_MS;
-      if (dueAtMs <= nowMs) this.#recordInFlight(attempt);
-      else this.#inFlightDueAtMs = Math.min(this.#inFlightDueAtMs, dueAtMs);
-    }
+    const beforeMs = performance.now() - RECORD_AFTER_MS;
+    for (const attempt of this.#open) if (attempt.startedAtMs <= beforeMs) this.#recordInFlight(attempt);
   }
 
   /** Resolves when the results of all attempts are recorded or set aside, or at that time by `performance.now()`. */
@@ -164,7 +154,7 @@ export class OpenAttempts {
   }
 
   #recordInFlight(attempt: OpenAttempt): void {
-    if (attempt.isReportedInFlight) return;
+    if (attempt.isReportedInFlight || !attempt.exchange) return;
     attempt.isReportedInFlight = true;
     this.#deps.reports.add(this.#reportOf(attempt));
   }
@@ -250,7 +240,7 @@ export class OpenAttempts {
       number: delivery.attempt_count + 1,
       generation: subscription.generation,
       owner,
-      workflowId: succeeded ? this.#workflows.idFor(delivery.environment) : undefined,
+      workflowId: succeeded ? this.#recordWorkflowIn(delivery.environment) : undefined,
       startedAt,
       result,
     };

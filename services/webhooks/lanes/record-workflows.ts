@@ -14,27 +14,21 @@ interface RecordWorkflow {
  * Names the workflows that show in Temporal what this process has delivered without a retry workflow. A workflow costs as much
  * as several deliveries, so each shows those of five seconds, or fewer if more could not be found by search or would not
  * fit into one result.
+ * @returns the id of the workflow that shows a delivery which has just succeeded.
  */
-export class RecordWorkflows {
-  readonly #ownerId: string;
-  readonly #current = new Map<EnvironmentName, RecordWorkflow>();
-
-  constructor(ownerId: string) {
-    this.#ownerId = ownerId;
-  }
-
-  /** The id of the workflow that shows a delivery which has just succeeded. */
-  idFor(environment: EnvironmentName): string {
+export function nameRecordWorkflows(ownerId: string): (environment: EnvironmentName) => string {
+  const current = new Map<EnvironmentName, RecordWorkflow>();
+  return (environment) => {
     const nowMs = performance.now();
-    let workflow = this.#current.get(environment);
+    let workflow = current.get(environment);
     if (!workflow || isComplete(workflow, nowMs)) {
-      const id = recordDeliveries.workflowId(new Date(), environment, this.#ownerId);
+      const id = recordDeliveries.workflowId(new Date(), environment, ownerId);
       workflow = { id, sinceMs: nowMs, deliveries: 0 };
-      this.#current.set(environment, workflow);
+      current.set(environment, workflow);
     }
     workflow.deliveries += 1;
     return workflow.id;
-  }
+  };
 }
 
 function isComplete({ sinceMs, deliveries }: RecordWorkflow, nowMs: number): boolean {

@@ -12,12 +12,12 @@ import { AttemptRecorder } from '../attempts/attempt-recorder.ts';
 import type { RecorderConfig } from '../attempts/plan-reports.ts';
 import { Unblocker } from '../deliveries/ordered-deliveries.ts';
 import { EndpointStatistics } from '../health/endpoint-statistics.ts';
-import { HeldDeliveries } from './held-deliveries.ts';
+import { HeldDeliveries, type HeldDeliveriesDeps } from './held-deliveries.ts';
 import { Interval } from './interval.ts';
 import { LaneDispatcher } from './lane-dispatcher.ts';
 import { LaneLeases } from './lane-leases.ts';
 import { type LaneMeasures, registerLaneMetrics } from './lane-metrics.ts';
-import { LaneReading } from './lane-reading.ts';
+import { LaneReading, type LaneReadingDeps } from './lane-reading.ts';
 import { reportLost } from './lost-attempts.ts';
 import { OpenAttempts } from './open-attempts.ts';
 import { ReportBuffer } from './report-buffer.ts';
@@ -35,6 +35,8 @@ const RECONNECT_MS = 500;
  */
 const REFRESH_MS = 800;
 const HELD_MS = 800;
+/** How often to look for attempts that take long. */
+const RECORD_LONG_MS = 200;
 /** How often to look for attempts whose process has died. */
 const REPORT_LOST_MS = 1_000;
 /** How often all waiting deliveries are read again, in case one was missed. */
@@ -67,25 +69,23 @@ export function startWebhookLanes(
   return lanes;
 }
 
+type LaneParts = LaneReadingDeps &
+  HeldDeliveriesDeps & { readonly leases: LaneLeases; readonly reports: ReportBuffer };
+
 /**
  * Delivers the webhooks of the lanes that this process owns. It owns the parts, which it connects with each other, and the
  * loop that does their periodic work. There is at most one reading: when it fails, its successor reads everything again.
  */
 export class WebhookLanes {
   readonly #deps: LanesDependencies;
-  readonly #db: CrossTenantDatabase;
   readonly #guards: EnvironmentGuards;
   readonly #statistics: EndpointStatistics;
-  readonly #leases: LaneLeases;
-  readonly #reports: ReportBuffer;
-  readonly #reads = new TableReads();
-  readonly #attempts: OpenAttempts;
-  readonly #dispatcher: LaneDispatcher;
+  readonly #parts: LaneParts;
   readonly #held: HeldDeliveries;
-  readonly #unblocker: Unblocker;
   #reading: LaneReading | undefined;
   readonly #refreshes = new Interval(REFRESH_MS);
   readonly #sendsHeld = new Interval(HELD_MS);
+  readonly #recordsLong = new Interval(RECORD_LONG_MS);
   readonly #reportsLost = new Interval(REPORT_LOST_MS);
   readonly #rechecks = new Interval(RECHECK_MS);
   readonly #stopping = new AbortController();
@@ -101,13 +101,7 @@ export class WebhookLanes {
     const statistics = new EndpointStatistics(db.run, logger);
     const unblocker = new Unblocker(db.run, logger);
     const reports = new ReportBuffer(new AttemptRecorder({ ...deps, db, statistics, unblocker }), logger);
-    const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test } = config;
-    const reads = this.#reads;
-    this.#deps = deps;
-    this.#db = db;
-    this.#guards = guards;
-    this.#statistics = statistics;
-    this.#reports = reports;
+    const reads = new TableReads();
     const leases = new LaneLeases({
       db,
       logger,
@@ -115,11 +109,12 @@ export class WebhookLanes {
         this.#reading?.addLanes(lanes);
         this.#sleep.wake();
       },
-      onLost: () => this.#dispatcher.dropLost(),
+      onLost: () => dispatcher.dropLost(),
       beforeRelease: (lanes) => this.#recordInFlight(lanes),
       onReleased: () => outboxSignal.committed('EVENTS'),
     });
     const attempts = new OpenAttempts({ leases, reads, guards, reports, logger });
+    const { WEBHOOK_SCHEDULE_LIVE: live, WEBHOOK_SCHEDULE_SANDBOX: test, WEBHOOK_SECRET_KEYS: keys } = config;
     const dispatcher = new LaneDispatcher({
       leases,
       attempts,
@@ -128,18 +123,19 @@ export class WebhookLanes {
       subscriptionOf: (id) => this.#reading?.subscriptions.get(id),
       onNeedsMore: (id) => void this.#reading?.readMore(id),
     });
-    this.#leases = leases;
-    this.#attempts = attempts;
-    this.#dispatcher = dispatcher;
-    this.#held = new HeldDeliveries({ db, leases, attempts, dispatcher, reports, reads, logger });
-    this.#unblocker = unblocker;
+    this.#deps = deps;
+    this.#guards = guards;
+    this.#statistics = statistics;
+    this.#parts = { db, keys, leases, dispatcher, attempts, reports, reads, unblocker, logger };
+    this.#held = new HeldDeliveries(this.#parts);
   }
 
   start(): void {
-    this.#leases.start();
+    const { leases, dispatcher } = this.#parts;
+    leases.start();
     this.#readAtMs = performance.now();
     registerLaneMetrics(() => this.#measure());
-    this.#endHandover = this.#deps.outboxSignal.handOverTo(() => this.#dispatcher.takeCommitted());
+    this.#endHandover = this.#deps.outboxSignal.handOverTo(() => dispatcher.takeCommitted());
     this.#running = this.#run();
   }
 
@@ -148,16 +144,17 @@ export class WebhookLanes {
    * recorded as lost, and the new owner makes the next attempt.
    */
   async close(): Promise<void> {
+    const { leases, attempts, reports } = this.#parts;
     const endBy = performance.now() + CLOSE_MS;
     this.#stopping.abort();
     this.#sleep.wake();
     this.#endHandover?.();
-    await this.#leases.stop();
+    await leases.stop();
     await Promise.all([this.#running, this.#held.close()]);
-    await this.#attempts.untilRecorded(endBy);
-    this.#attempts.abort();
-    await this.#attempts.untilRecorded(performance.now() + FLUSH_WITHIN_MS);
-    await this.#reports.flush(FLUSH_WITHIN_MS);
+    await attempts.untilRecorded(endBy);
+    attempts.abort();
+    await attempts.untilRecorded(performance.now() + FLUSH_WITHIN_MS);
+    await reports.flush(FLUSH_WITHIN_MS);
     await this.#statistics.close();
     await closeGuards(this.#guards);
   }
@@ -185,36 +182,28 @@ export class WebhookLanes {
 
   /** Reads what is new, and starts its attempts. @returns whether to read again at once. */
   async #read(): Promise<boolean> {
-    this.#leases.wake();
+    const { db, leases, attempts, dispatcher, reports } = this.#parts;
+    leases.wake();
     const reading = this.#reading ?? (await this.#begin());
     if (this.#refreshes.isDue()) await reading.refresh();
-    if (this.#rechecks.isDue()) reading.addLanes(this.#leases.lanes);
+    if (this.#rechecks.isDue()) reading.addLanes(leases.lanes);
     const { isComplete, isDueAgain } = await reading.readNew();
     if (this.#sendsHeld.isDue()) await this.#held.send(reading.reader, reading.subscriptions);
-    if (this.#reportsLost.isDue()) await reportLost(this.#db.run, this.#leases.lanes, this.#reports);
-    this.#attempts.recordLong();
-    this.#dispatcher.pump();
+    if (this.#reportsLost.isDue()) await reportLost(db.run, leases.lanes, reports);
+    if (this.#recordsLong.isDue()) attempts.recordLong();
+    dispatcher.pump();
     if (isComplete) this.#readAtMs = performance.now();
     return isDueAgain;
   }
 
   async #begin(): Promise<LaneReading> {
-    const { config, logger } = this.#deps;
-    this.#reading = await LaneReading.begin({
-      db: this.#db,
-      keys: config.WEBHOOK_SECRET_KEYS,
-      logger,
-      leases: this.#leases,
-      dispatcher: this.#dispatcher,
-      reports: this.#reports,
-      reads: this.#reads,
-      unblocker: this.#unblocker,
-    });
+    const { leases, dispatcher } = this.#parts;
+    this.#reading = await LaneReading.begin(this.#parts);
     // `onTaken` adds lanes to an existing reading only, so lanes taken earlier are added here.
-    this.#reading.addLanes(this.#leases.lanes);
+    this.#reading.addLanes(leases.lanes);
     // What changed since the last reading ended, such as deliveries that were canceled, no longer counts as a change. Subscriptions
     // that had a turn then have lost it.
-    this.#dispatcher.changed(this.#dispatcher.subscriptionIds);
+    dispatcher.changed(dispatcher.subscriptionIds);
     return this.#reading;
   }
 
@@ -224,16 +213,17 @@ export class WebhookLanes {
   }
 
   async #recordInFlight(lanes: readonly number[]): Promise<void> {
-    this.#dispatcher.dropLost();
-    this.#attempts.recordInFlight(lanes);
-    await this.#reports.flush(FLUSH_WITHIN_MS);
+    const { dispatcher, attempts, reports } = this.#parts;
+    dispatcher.dropLost();
+    attempts.recordInFlight(lanes);
+    await reports.flush(FLUSH_WITHIN_MS);
   }
 
   #measure(): LaneMeasures {
     return {
       lagMs: this.#lagMs(),
       setAside: [
-        { reason: 'RESULT', count: this.#reports.setAsideIds.length },
+        { reason: 'RESULT', count: this.#parts.reports.setAsideIds.length },
         { reason: 'EVENT', count: this.#reading?.reader.withoutEvent.length ?? 0 },
         { reason: 'SUBSCRIPTION', count: this.#reading?.subscriptions.countUnusable() ?? 0 },
       ],
@@ -242,8 +232,9 @@ export class WebhookLanes {
 
   /** The longest that a delivery which could be sent has waited, in memory or in the table. */
   #lagMs(): number {
-    if (this.#leases.lanes.length === 0) return 0;
+    const { leases, dispatcher } = this.#parts;
+    if (leases.lanes.length === 0) return 0;
     const lateMs = performance.now() - this.#readAtMs - READ_WITHIN_MS;
-    return Math.max(this.#dispatcher.lagMs, lateMs, this.#reading?.unreadMs ?? 0);
+    return Math.max(dispatcher.lagMs, lateMs, this.#reading?.unreadMs ?? 0);
   }
 }

@@ -12,6 +12,7 @@ import { disabledBacklogs } from '../../../../services/webhooks/subscriptions/di
 import { newTenant, newWrite, type TestTenant } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { scrape } from '../../../support/scrape.ts';
+import { openSession } from '../../../support/sql.ts';
 import { answered, startAttempts } from '../attempts/attempts-fixture.ts';
 import { type Endpoint, eventually, startLanesFixture } from './lanes-fixture.ts';
 
@@ -114,6 +115,24 @@ describe('results that cannot be recorded', () => {
     const { id: next } = await webhooks.publish(tenant);
     await eventually(() => expect(endpoint.eventIds).toContain(next));
     expect(endpoint.eventIds.toSorted()).toEqual([...eventIds, next].sort());
+    await discard(id);
+  });
+
+  it('stay set aside if recording them has taken long', async () => {
+    const { id, endpoint } = await webhooks.subscribed(tenant);
+    const [eventId] = await publishPaused(id, 1);
+    await duplicateAsEnded(eventId!);
+    const before = await setAside('RESULT');
+    await using lock = await openSession(webhooks.harness.databaseUrl);
+    await lock.query('begin; lock table webhooks.ended_delivery in exclusive mode');
+    await resume(id);
+    await eventually(() => expect(endpoint.eventIds).toEqual([eventId]));
+    // Longer than an attempt may take before it is recorded as in flight.
+    await delay(2_500);
+    await lock.query('commit');
+    await eventually(async () => expect(await setAside('RESULT')).toBe(before! + 1));
+    await delay(500);
+    expect(await setAside('RESULT')).toBe(before! + 1);
     await discard(id);
   });
 

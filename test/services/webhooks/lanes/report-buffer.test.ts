@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import type { ReportedAttempt } from '../../../../services/webhooks/deliveries/delivery.ts';
-import { RecordWorkflows } from '../../../../services/webhooks/lanes/record-workflows.ts';
+import { nameRecordWorkflows } from '../../../../services/webhooks/lanes/record-workflows.ts';
 import { ReportBuffer } from '../../../../services/webhooks/lanes/report-buffer.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { eventually, startLanesFixture } from './lanes-fixture.ts';
@@ -121,13 +121,13 @@ describe('the workflow that shows successes', () => {
   /** The workflows of successes at these times, in milliseconds, and how many each shows. */
   function shownAt(times: readonly number[]): number[] {
     vi.useFakeTimers({ toFake: ['performance', 'Date'], now: Date.UTC(2026, 10, 23) });
-    const workflows = new RecordWorkflows(uuidv7());
+    const workflowIn = nameRecordWorkflows(uuidv7());
     const shown = new Map<string, number>();
     let nowMs = 0;
     for (const atMs of times) {
       vi.advanceTimersByTime(atMs - nowMs);
       nowMs = atMs;
-      const id = workflows.idFor('live');
+      const id = workflowIn('live');
       shown.set(id, (shown.get(id) ?? 0) + 1);
     }
     return [...shown.values()];

@@ -25,10 +25,8 @@ export function composeCall(
     // The interceptors pass on the request they received, which is the call itself.
     const call = request as UnaryCall;
     const answer = (await implementation(call.message, call)) as MessageInitShape<DescMessage>;
-    return new UnaryCallResponse(
-      call,
-      isMessage(answer, method.output) ? answer : create(method.output, answer),
-    );
+    const message = isMessage(answer, method.output) ? answer : create(method.output, answer);
+    return new UnaryCallResponse(method, message, () => call.responseHeader);
   };
   return withInterceptors(interceptors, invoke);
 }

@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { ConnectError } from '@connectrpc/connect';
 import { codeToHttpStatus, errorToJsonBytes, parseTimeout } from '@connectrpc/connect/protocol-connect';
-import { compressionGzip } from '@connectrpc/connect-node';
 import {
   type Answer,
   type AnswerUnary,
@@ -34,16 +33,13 @@ export function serveConnect(
     isBinary: headers['content-type'] === PROTO,
     headers,
     timeout: parseTimeout(headers['connect-timeout-ms']?.toString() ?? null, limits.maxTimeoutMs),
+    acceptsGzip: acceptsGzip(headers['accept-encoding']),
+    response,
     read: () => readBody(request, limits.readMaxBytes, limits.bodyTimeoutMs),
-    onDisconnect: (listener: () => void) =>
-      response.once('close', () => {
-        if (!response.headersSent) listener();
-      }),
   } as const;
-  const compresses = acceptsGzip(headers['accept-encoding']);
   const type = exchange.isBinary ? PROTO : JSON_TYPE;
   answer(exchange)
-    .then((answered) => respond(response, type, answered, compresses ? limits.compressMinBytes : undefined))
+    .then((answered) => respond(response, type, answered))
     .catch((error: unknown) => {
       refuse(response, connectErrorOf(error));
       // The rest of a body that is too long blocks the connection.
@@ -51,22 +47,15 @@ export function serveConnect(
     });
 }
 
-async function respond(
-  response: ServerResponse,
-  type: string,
-  { message, headers }: Answer,
-  compressMinBytes = Infinity,
-): Promise<void> {
-  const isCompressed = message.length >= compressMinBytes;
-  const body = isCompressed ? await compressionGzip.compress(message) : message;
+function respond(response: ServerResponse, type: string, { message, isCompressed, headers }: Answer): void {
   if (response.destroyed) return;
   response.writeHead(200, {
     'content-type': type,
-    'content-length': body.length,
+    'content-length': message.length,
     ...(isCompressed && { 'content-encoding': 'gzip' }),
     ...(headers && Object.fromEntries(headers)),
   });
-  response.end(body);
+  response.end(message);
 }
 
 function refuse(response: ServerResponse, error: ConnectError): void {

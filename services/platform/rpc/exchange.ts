@@ -1,4 +1,5 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Readable } from 'node:stream';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { callError, internalError } from './connect-errors.ts';
@@ -26,15 +27,18 @@ export interface Exchange {
   readonly isBinary: boolean;
   readonly headers: IncomingHttpHeaders;
   readonly timeout: { readonly timeoutMs?: number; readonly error?: ConnectError };
+  readonly acceptsGzip: boolean;
+  /** It closes after the answer, or when the caller disconnects before. */
+  readonly response: ServerResponse | ServerHttp2Stream;
   /** Reads the message of the request. Throws ConnectError. */
   read(): Promise<Uint8Array>;
-  /** Calls back if the caller disconnects before the answer. */
-  onDisconnect(listener: () => void): void;
 }
 
 /** A response, independent of the protocol. */
 export interface Answer {
   readonly message: Uint8Array;
+  /** Whether the message is compressed with gzip. */
+  readonly isCompressed: boolean;
   readonly headers: Headers | undefined;
 }
 

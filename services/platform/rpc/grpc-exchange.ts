@@ -1,7 +1,6 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { Code, type ConnectError } from '@connectrpc/connect';
 import { parseTimeout } from '@connectrpc/connect/protocol-grpc';
-import { compressionGzip } from '@connectrpc/connect-node';
 import { callError } from './connect-errors.ts';
 import {
   type Answer,
@@ -41,16 +40,13 @@ export function serveGrpc(
     isBinary: true,
     headers,
     timeout: parseTimeout(headers['grpc-timeout']?.toString() ?? null, limits.maxTimeoutMs),
+    acceptsGzip: acceptsGzip(headers['grpc-accept-encoding']),
+    response: stream,
     read: async () =>
       messageIn(await readBody(stream, PREFIX_BYTES + limits.readMaxBytes, limits.bodyTimeoutMs)),
-    onDisconnect: (listener: () => void) =>
-      stream.once('close', () => {
-        if (!stream.headersSent) listener();
-      }),
   } as const;
-  const compresses = acceptsGzip(headers['grpc-accept-encoding']);
   answer(exchange)
-    .then((answered) => respond(stream, answered, compresses ? limits.compressMinBytes : undefined))
+    .then((answered) => respond(stream, answered))
     .catch((error: unknown) => refuse(stream, connectErrorOf(error)));
 }
 
@@ -67,13 +63,7 @@ function messageIn(body: Buffer): Uint8Array {
 const invalid = (message: string, code = Code.InvalidArgument) =>
   callError(code, 'INVALID_REQUEST', `protocol error: ${message}`);
 
-async function respond(
-  stream: ServerHttp2Stream,
-  { message, headers }: Answer,
-  compressMinBytes = Infinity,
-): Promise<void> {
-  const isCompressed = message.length >= compressMinBytes;
-  const sent = isCompressed ? await compressionGzip.compress(message) : message;
+function respond(stream: ServerHttp2Stream, { message, isCompressed, headers }: Answer): void {
   if (stream.destroyed) return;
   stream.respond(
     {
@@ -85,10 +75,10 @@ async function respond(
     { waitForTrailers: true },
   );
   stream.once('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
-  const body = Buffer.allocUnsafe(PREFIX_BYTES + sent.length);
+  const body = Buffer.allocUnsafe(PREFIX_BYTES + message.length);
   body[0] = isCompressed ? 1 : 0;
-  body.writeUInt32BE(sent.length, 1);
-  body.set(sent, PREFIX_BYTES);
+  body.writeUInt32BE(message.length, 1);
+  body.set(message, PREFIX_BYTES);
   stream.end(body);
 }
 

@@ -9,9 +9,6 @@ import {
 import { StructSchema, type Timestamp, TimestampSchema, timestampDate } from '@bufbuild/protobuf/wkt';
 import type { FieldFault } from '../errors.ts';
 
-/** Returns the faults of a value, with paths below it; undefined, without an allocation, if it has none. */
-type Check = (value: unknown) => FieldFault[] | undefined;
-
 /** The earliest accepted timestamp. */
 const EARLIEST = Date.UTC(1900, 0, 1);
 /** Exclusive upper bound: the last second of the year 9999 could round up to a five-digit year. */
@@ -22,60 +19,54 @@ const NOT_JSON: FieldFault[] = [{ field: '', must: 'must hold finite numbers onl
 const NOT_TEXT: FieldFault[] = [{ field: '', must: 'must be text without NUL' }];
 const NOT_A_TIME: FieldFault[] = [{ field: '', must: 'must be a time in the years 1900 to 9999' }];
 
-const checks = new Map<DescMessage, Check>();
-
 /**
  * Finds the values in a request that protobuf accepts but PostgreSQL or JSON does not: text with NUL or lone
- * surrogates, timestamps outside the years 1900 to 9999, non-finite JSON numbers. Undefined when all are storable.
+ * surrogates, timestamps outside the years 1900 to 9999, non-finite JSON numbers. Undefined, without an allocation, when all
+ * are storable.
  */
 export function unstorableValues(type: DescMessage, message: Message): FieldFault[] | undefined {
-  return checkOf(type)(message);
-}
-
-/** The check of a message type, built once; it visits only fields that can hold such values. */
-function checkOf(type: DescMessage): Check {
-  let check = checks.get(type);
-  if (!check) {
-    checks.set(type, (value) => check?.(value));
-    check = buildCheck(type);
-    checks.set(type, check);
+  if (type.typeName === TimestampSchema.typeName) return timestampFault(message as Timestamp);
+  // Messages represent a Struct as plain JSON.
+  if (type.typeName === StructSchema.typeName) return jsonFault(message as unknown as JsonObject);
+  let all: FieldFault[] | undefined;
+  for (const field of type.fields) {
+    if (!field.message && field.scalar !== ScalarType.STRING && field.fieldKind !== 'map') continue;
+    const value = valueIn(field, message as unknown as Record<string, unknown>);
+    const faults = value === undefined ? undefined : faultsOf(field, value);
+    if (faults) all = [...(all ?? []), ...faults.map((fault) => within(field.name, fault))];
   }
-  return check;
+  return all;
 }
 
-function buildCheck(type: DescMessage): Check {
-  if (type.typeName === TimestampSchema.typeName) return (value) => timestampFault(value as Timestamp);
-  if (type.typeName === StructSchema.typeName) return (value) => jsonFault(value as JsonObject);
-  const fields = type.fields.flatMap((field) => checkOfField(field) ?? []);
-  return (message) => allFaults(fields, (check) => check(message));
+/** A fault with its path below a field, or below an element of a list. */
+function within(name: string, { field: path, ...fault }: FieldFault): FieldFault {
+  const separator = path === '' || path.startsWith('[') ? '' : '.';
+  return { ...fault, field: `${name}${separator}${path}` };
 }
 
-function checkOfField(field: DescField): Check | undefined {
-  const ofValue = checkOfValues(field);
-  if (!ofValue) return undefined;
-  return (message) => {
-    const value = valueIn(field, message as Record<string, unknown>);
-    const faults = value === undefined ? undefined : ofValue(value);
-    return faults?.map((fault) => ({ ...fault, field: within(field.name, fault.field) }));
-  };
-}
-
-/** The path of a field in a message, or of an element in a list. */
-const within = (name: string, path: string) =>
-  path === '' || path.startsWith('[') ? `${name}${path}` : `${name}.${path}`;
-
-function checkOfValues(field: DescField): Check | undefined {
-  const ofOne = field.message ? checkOf(field.message) : undefined;
-  const check = ofOne ?? (field.scalar === ScalarType.STRING ? textFault : undefined);
+function faultsOf(field: DescField, value: unknown): FieldFault[] | undefined {
+  let all: FieldFault[] | undefined;
   switch (field.fieldKind) {
     case 'list':
-      return check && ((values) => elementFaults(values as unknown[], check));
+      for (const [index, element] of (value as unknown[]).entries()) {
+        const faults = faultsOfOne(field, element);
+        if (faults) all = [...(all ?? []), ...faults.map((fault) => within(`[${index}]`, fault))];
+      }
+      return all;
     case 'map':
-      return (entries) =>
-        allFaults(Object.entries(entries as object), ([key, value]) => textFault(key) ?? check?.(value));
+      for (const [key, entry] of Object.entries(value as object)) {
+        const faults = textFault(key) ?? faultsOfOne(field, entry);
+        if (faults) all = [...(all ?? []), ...faults];
+      }
+      return all;
     default:
-      return check;
+      return faultsOfOne(field, value);
   }
+}
+
+function faultsOfOne({ message: type, scalar }: DescField, value: unknown): FieldFault[] | undefined {
+  if (type) return unstorableValues(type, value as Message);
+  return scalar === ScalarType.STRING ? textFault(value as string) : undefined;
 }
 
 function valueIn(field: DescField, message: Record<string, unknown>): unknown {
@@ -84,10 +75,8 @@ function valueIn(field: DescField, message: Record<string, unknown>): unknown {
   return chosen.case === field.localName ? chosen.value : undefined;
 }
 
-function textFault(text: unknown): FieldFault[] | undefined {
-  const kept = !(text as string).includes('\0') && (text as string).isWellFormed();
-  return kept ? undefined : NOT_TEXT;
-}
+const textFault = (text: string): FieldFault[] | undefined =>
+  !text.includes('\0') && text.isWellFormed() ? undefined : NOT_TEXT;
 
 function timestampFault(timestamp: Timestamp): FieldFault[] | undefined {
   const { nanos } = timestamp;
@@ -95,7 +84,7 @@ function timestampFault(timestamp: Timestamp): FieldFault[] | undefined {
   return at >= EARLIEST && at < LATEST && nanos >= 0 && nanos <= MAX_NANOS ? undefined : NOT_A_TIME;
 }
 
-/** Messages represent a Struct as plain JSON. Its first fault is enough: they have no paths. */
+/** The first fault is enough: they have no paths. */
 function jsonFault(value: JsonValue): FieldFault[] | undefined {
   if (typeof value === 'string') return textFault(value);
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : NOT_JSON;
@@ -105,24 +94,4 @@ function jsonFault(value: JsonValue): FieldFault[] | undefined {
     if (fault) return fault;
   }
   return undefined;
-}
-
-function elementFaults(values: readonly unknown[], check: Check): FieldFault[] | undefined {
-  let index = -1;
-  return allFaults(values, (value) => {
-    index += 1;
-    return check(value)?.map((fault) => ({ ...fault, field: within(`[${index}]`, fault.field) }));
-  });
-}
-
-function allFaults<T>(
-  values: readonly T[],
-  faultsOf: (value: T) => FieldFault[] | undefined,
-): FieldFault[] | undefined {
-  let all: FieldFault[] | undefined;
-  for (const value of values) {
-    const faults = faultsOf(value);
-    if (faults) all = all ? [...all, ...faults] : faults;
-  }
-  return all;
 }

@@ -5,11 +5,14 @@ import {
   type ContextValues,
   type HandlerContext,
   type UnaryRequest,
+  type UnaryResponse,
 } from '@connectrpc/connect';
 import { callError } from './connect-errors.ts';
 
 /** The headers of a call, in any form that fetch accepts. */
 export type HeadersSource = ConstructorParameters<typeof Headers>[0];
+
+const NO_TRAILER = new Headers();
 
 /** Where a call comes from. */
 export interface CallOrigin {
@@ -26,6 +29,7 @@ export interface CallOrigin {
 export class UnaryCall implements UnaryRequest, HandlerContext {
   readonly stream = false;
   readonly requestMethod = 'POST';
+  readonly responseTrailer = NO_TRAILER;
   readonly protocolName: string;
   readonly service: DescService;
   readonly method: DescMethodUnary;
@@ -34,7 +38,6 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
   readonly #headers: CallOrigin['headers'];
   #header: Headers | undefined;
   #responseHeader: Headers | undefined;
-  #responseTrailer: Headers | undefined;
   #controller: AbortController | undefined;
   #endedBy: ConnectError | undefined;
   #deadlineAt: number | undefined;
@@ -78,11 +81,6 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
   /** The response headers, if any have been set. */
   get setResponseHeaders(): Headers | undefined {
     return this.#responseHeader;
-  }
-
-  get responseTrailer(): Headers {
-    this.#responseTrailer ??= new Headers();
-    return this.#responseTrailer;
   }
 
   /** Aborts when the deadline passes or the caller cancels. */
@@ -149,26 +147,23 @@ export class UnaryCall implements UnaryRequest, HandlerContext {
 
 const canceled = () => callError(Code.Canceled, 'CALL_CANCELED', 'the call was canceled');
 
-/** The response of a call, with the metadata of the call. */
-export class UnaryCallResponse {
+/** The response of a call. Its headers are created when they are read; RPCs have no trailers. */
+export class UnaryCallResponse implements UnaryResponse {
   readonly stream = false;
   readonly service: DescService;
   readonly method: DescMethodUnary;
   readonly message: MessageShape<DescMessage>;
-  readonly #call: UnaryCall;
+  readonly trailer = NO_TRAILER;
+  readonly #header: () => Headers;
 
-  constructor(call: UnaryCall, message: MessageShape<DescMessage>) {
-    this.service = call.service;
-    this.method = call.method;
+  constructor(method: DescMethodUnary, message: MessageShape<DescMessage>, header: () => Headers) {
+    this.service = method.parent;
+    this.method = method;
     this.message = message;
-    this.#call = call;
+    this.#header = header;
   }
 
   get header(): Headers {
-    return this.#call.responseHeader;
-  }
-
-  get trailer(): Headers {
-    return this.#call.responseTrailer;
+    return this.#header();
   }
 }

@@ -4,6 +4,7 @@ import { codeFromHttpStatus, errorFromJsonBytes } from '@connectrpc/connect/prot
 import { type Dispatcher, Pool } from 'undici';
 import type { UnaryFn } from './compose-call.ts';
 import type { ServicesConnector } from './services-connector.ts';
+import { UnaryCallResponse } from './unary-call.ts';
 
 const PROTO = 'application/proto';
 const JSON_TYPE = 'application/json';
@@ -123,7 +124,7 @@ class UnaryExchange implements Dispatcher.DispatchHandler {
 function responseOf({ method }: UnaryRequest, { status, headers, body }: Received): UnaryResponse {
   const type = headers['content-type'];
   if (status === 200 && type === PROTO) {
-    return new UnaryAnswer(method, fromBinary(method.output, body), headers);
+    return new UnaryCallResponse(method, fromBinary(method.output, body), () => headersOf(headers));
   }
   const metadata = headersOf(headers);
   const code = status === 200 ? Code.Internal : codeFromHttpStatus(status);
@@ -137,29 +138,6 @@ export const BAD_GATEWAY = 'BAD_GATEWAY';
 
 const gatewayError = (status: number) =>
   [502, 503].includes(status) ? Object.assign(new Error(`HTTP ${status}`), { code: BAD_GATEWAY }) : undefined;
-
-/** A response whose headers are converted when they are read. */
-class UnaryAnswer implements UnaryResponse {
-  readonly stream = false;
-  readonly service: UnaryResponse['service'];
-  readonly method: UnaryResponse['method'];
-  readonly message: UnaryResponse['message'];
-  readonly trailer = NO_TRAILER;
-  readonly #headers: ResponseHeaders;
-
-  constructor(method: UnaryRequest['method'], message: UnaryResponse['message'], headers: ResponseHeaders) {
-    this.service = method.parent;
-    this.method = method;
-    this.message = message;
-    this.#headers = headers;
-  }
-
-  get header(): Headers {
-    return headersOf(this.#headers);
-  }
-}
-
-const NO_TRAILER = new Headers();
 
 function headersOf(received: ResponseHeaders): Headers {
   const headers = new Headers();

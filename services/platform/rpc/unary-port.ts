@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { DescMethod, DescMethodUnary } from '@bufbuild/protobuf';
 import { createContextValues, type Interceptor } from '@connectrpc/connect';
 import { createMethodSerializationLookup } from '@connectrpc/connect/protocol';
+import { compressionGzip } from '@connectrpc/connect-node';
 import type { CallLimit } from './call-limit.ts';
 import { composeCall, type UnaryFn } from './compose-call.ts';
 import { isPlainConnect, serveConnect } from './connect-exchange.ts';
@@ -47,7 +48,7 @@ export class UnaryPort {
     const served = this.#find(headers[':path']);
     if (!served || headers[':method'] !== 'POST' || !isPlainGrpc(headers)) return false;
     serveGrpc(stream, headers, this.#options, (exchange) =>
-      this.#options.limit.run(() => this.#answer(served, exchange, stream.session)),
+      this.#options.limit(() => this.#answer(served, exchange, stream.session)),
     );
     return true;
   }
@@ -57,7 +58,7 @@ export class UnaryPort {
     const served = this.#find(request.url);
     if (!served || request.method !== 'POST' || !isPlainConnect(request.headers)) return false;
     serveConnect(request, response, this.#options, (exchange) =>
-      this.#options.limit.run(() => this.#answer(served, exchange, request.socket)),
+      this.#options.limit(() => this.#answer(served, exchange, request.socket)),
     );
     return true;
   }
@@ -71,7 +72,7 @@ export class UnaryPort {
     exchange: Exchange,
     connection: Socket | Http2Session | undefined,
   ): Promise<Answer> {
-    const { headers, isBinary, protocolName, timeout } = exchange;
+    const { headers, isBinary, protocolName, timeout, acceptsGzip } = exchange;
     const contextValues = createContextValues();
     storePeer(contextValues, connection);
     await this.#options.identify(method, (name) => headers[name]?.toString(), contextValues);
@@ -82,10 +83,15 @@ export class UnaryPort {
       headers: () => headersOf(headers),
       contextValues,
     });
-    exchange.onDisconnect(() => call.cancel());
+    exchange.response.once('close', () => {
+      if (!exchange.response.headersSent) call.cancel();
+    });
     const response = await call.run(() => run(call), timeout.timeoutMs, undefined);
+    const answer = serialization.getO(isBinary).serialize(response.message);
+    const isCompressed = acceptsGzip && answer.length >= this.#options.compressMinBytes;
     return {
-      message: serialization.getO(isBinary).serialize(response.message),
+      message: isCompressed ? await compressionGzip.compress(answer) : answer,
+      isCompressed,
       headers: call.setResponseHeaders,
     };
   }

@@ -31,7 +31,7 @@ import { reflectionService } from './platform/rpc/reflection.service.ts';
 import { createRpcServer, type RpcServer } from './platform/rpc/rpc-server.ts';
 import { bindService, type ServiceBinding } from './platform/rpc/service-binding.ts';
 import { serviceTokenService } from './platform/service-tokens/service-token.service.ts';
-import { StoredCallers } from './platform/service-tokens/stored-callers.ts';
+import { storedCallers } from './platform/service-tokens/stored-callers.ts';
 import { Writes } from './platform/writes/writes.ts';
 import { refunds } from './refunds/refunds.area.ts';
 import { startWebhookLanes, type WebhookLanes } from './webhooks/lanes/webhook-lanes.ts';
@@ -107,7 +107,7 @@ export async function createServices(options: ServicesOptions): Promise<Services
     bindings: [...bindings, ...openServices(bindings, database, stopping.signal, options)],
     interceptors,
     tokens: config.SERVICE_TOKENS,
-    storedCallers: new StoredCallers(database, logger),
+    storedCallers: storedCallers(database, logger),
     certificates: config.RPC_TLS_CALLERS,
     tls: tls && { files: tls, logger },
     maxConcurrentCalls: config.RPC_MAX_CONCURRENT_CALLS,

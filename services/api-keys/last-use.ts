@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
 import type { Database } from '../platform/database/database.ts';
-import { WriteBehind } from '../platform/writes/write-behind.ts';
+import { type WriteBehind, writeBehind } from '../platform/writes/write-behind.ts';
 import type { ApiKeyReadRow } from './api-key.queries.ts';
 
 /** Last uses are accurate to a minute, so a busy key costs one write a minute, not one per request. */
@@ -15,17 +15,17 @@ where api_key.merchant_id = used.merchant_id and api_key.environment = used.envi
 
 /** Records when keys were last used, without delaying their requests. */
 export class LastUse {
-  readonly #writes: WriteBehind;
+  readonly #write: WriteBehind;
 
   constructor(database: Database, logger: Logger) {
     const failure = 'could not write the last uses of API keys';
-    this.#writes = new WriteBehind(database, logger, WRITE_LAST_USES, failure);
+    this.#write = writeBehind(database, logger, WRITE_LAST_USES, failure);
   }
 
   /** Records a use, unless the last one is less than a minute old. */
   record(key: ApiKeyReadRow, now: Date): void {
     const { merchant_id, environment, id, last_used_at } = key;
     if (last_used_at && now.getTime() - timestampMs(last_used_at) < PRECISION_MS) return;
-    this.#writes.add(id, { merchant_id, environment, id, at: now });
+    this.#write(id, { merchant_id, environment, id, at: now });
   }
 }

@@ -29,7 +29,7 @@ export class AccountWrites {
     this.#writes = writes;
     const accountBusy = () => aborted('ACCOUNT_BUSY', 'other calls hold the account; try again');
     const onTimeout = () => database.ping().then(accountBusy, databaseUnavailable);
-    this.#queue = new TurnQueue({ maxWaitMs, onTimeout });
+    this.#queue = new TurnQueue({ atOnce: 1, maxWaitMs, onTimeout });
   }
 
   /** Runs a write RPC on the account of its tenant, like {@link Writes.run}. */

@@ -1,7 +1,7 @@
 import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
 import type { Database } from '../../platform/database/database.ts';
-import { WriteBehind } from '../../platform/writes/write-behind.ts';
+import { type WriteBehind, writeBehind } from '../../platform/writes/write-behind.ts';
 import type { AuthenticationRow } from './session.queries.ts';
 
 /** Limits the writes to one a minute for each session in use, or a few per idle timeout if that is shorter. */
@@ -20,18 +20,18 @@ update platform.session as mirror set last_seen_at = written.last_seen_at
 
 /** Records when sessions were last seen, without delaying their requests. */
 export class LastSeen {
-  readonly #writes: WriteBehind;
+  readonly #write: WriteBehind;
   readonly #precisionMs: number;
 
   constructor(database: Database, logger: Logger, idleMs: number) {
     const failure = 'could not write when sessions were last seen';
-    this.#writes = new WriteBehind(database, logger, WRITE_LAST_SEEN, failure);
+    this.#write = writeBehind(database, logger, WRITE_LAST_SEEN, failure);
     this.#precisionMs = Math.min(PRECISION_MS, idleMs / WRITES_PER_IDLE_TIME);
   }
 
   /** Records that a session was seen, unless that happened a moment ago. */
   record({ account_id, id, last_seen_at }: AuthenticationRow, now: Date): void {
     if (now.getTime() - timestampMs(last_seen_at) < this.#precisionMs) return;
-    this.#writes.add(id, { account_id, id, at: now });
+    this.#write(id, { account_id, id, at: now });
   }
 }

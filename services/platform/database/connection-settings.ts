@@ -44,10 +44,8 @@ export function withOptions(url: string, options: string): string {
   return parsed.href;
 }
 
-/** Server options of connections for writes. */
 export const writeOptions = serverOptions(SESSION_SETTINGS);
 
-/** Server options of connections for reads. */
 export const readOptions = (preparedStatements: boolean): string =>
   serverOptions([...SESSION_SETTINGS, ...(preparedStatements ? PREPARED_SETTINGS : [])]);
 

@@ -18,7 +18,7 @@ import { ReadPool, type ReadStatement } from './read-pool.ts';
 import { ReadReplicas, type ReplicaOptions } from './read-replicas.ts';
 import { readTypes } from './read-types.ts';
 import { requirePrimary } from './require-primary.ts';
-import { Snapshot, type SnapshotLimits } from './snapshot.ts';
+import { beginSnapshot, type Snapshot, type SnapshotLimits } from './snapshot.ts';
 import { traceSql } from './trace-sql.ts';
 
 /** The result of `defineEntity`, of any type. */
@@ -77,12 +77,10 @@ export class Database {
     return this.#options.maxSilenceMs;
   }
 
-  /** The maximum number of connections for transactions. */
   get poolSize(): number {
     return this.#options.poolSize;
   }
 
-  /** Whether statements may be prepared under a name. */
   get preparedStatements(): boolean {
     return this.#options.preparedStatements;
   }
@@ -172,7 +170,7 @@ export class Database {
 
   /** Begins a snapshot for several reads; dispose of it when done. */
   async snapshot(limits: SnapshotLimits): Promise<Snapshot> {
-    return Snapshot.begin(await this.#reads.connect(), limits, async (connection, query) => {
+    return beginSnapshot(await this.#reads.connect(), limits, async (connection, query) => {
       const result = await connection.query(this.#statementOf(query));
       return result.rows as unknown[];
     });
@@ -201,15 +199,9 @@ export class Database {
     this.#pinging ??= this.#readState().finally(() => {
       this.#pinging = undefined;
     });
-    const late = new AbortController();
-    const tooLate = delay(PING_MS, undefined, { signal: late.signal, ref: false }).then(() => {
-      throw new Error(`PostgreSQL has not answered for ${PING_MS} ms`);
-    });
-    try {
-      return await Promise.race([this.#pinging, tooLate]);
-    } finally {
-      late.abort();
-    }
+    const state = await Promise.race([this.#pinging, delay(PING_MS, undefined, { ref: false })]);
+    if (state === undefined) throw new Error(`PostgreSQL has not answered for ${PING_MS} ms`);
+    return state;
   }
 
   async #readState(): Promise<DatabaseState> {

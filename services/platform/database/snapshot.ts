@@ -14,54 +14,45 @@ type Run = (connection: PoolClient, query: PreparedRead) => Promise<unknown[]>;
  * A read-only transaction whose reads all see the database at one moment. It holds a connection until it is disposed of;
  * the server ends one that exceeds its limits (see `isTransactionTimeout`).
  */
-export class Snapshot implements AsyncDisposable {
-  readonly #connection: PoolClient;
-  readonly #run: Run;
-  #isDisposed = false;
-  /** Why the server ended the transaction between two reads. */
-  #ended: Error | undefined;
-  readonly #end = (error: Error) => {
-    this.#ended ??= error;
-  };
-
-  private constructor(connection: PoolClient, run: Run) {
-    this.#connection = connection;
-    this.#run = run;
-    connection.on('error', this.#end);
-  }
-
-  static async begin(connection: PoolClient, { totalMs, idleMs }: SnapshotLimits, run: Run) {
-    const snapshot = new Snapshot(connection, run);
-    try {
-      await connection.query(
-        `begin isolation level repeatable read read only; set local transaction_timeout = ${totalMs};
-         set local idle_in_transaction_session_timeout = ${idleMs}`,
-      );
-      return snapshot;
-    } catch (error) {
-      await snapshot[Symbol.asyncDispose]();
-      throw error;
-    }
-  }
-
+export interface Snapshot extends AsyncDisposable {
   /** Like `Database.read`. */
-  async read<Row>(query: PreparedRead<Row>): Promise<Row[]> {
-    if (this.#isDisposed) throw new Error('the snapshot has ended');
-    try {
-      return (await this.#run(this.#connection, query)) as Row[];
-    } catch (error) {
-      throw this.#ended ?? error;
-    }
-  }
+  read<Row>(query: PreparedRead<Row>): Promise<Row[]>;
+}
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#isDisposed) return;
-    this.#isDisposed = true;
-    const broken = await this.#connection.query('rollback').then(
+export async function beginSnapshot(
+  connection: PoolClient,
+  { totalMs, idleMs }: SnapshotLimits,
+  run: Run,
+): Promise<Snapshot> {
+  await using held = new AsyncDisposableStack();
+  /** Why the server ended the transaction between two reads. */
+  let ended: Error | undefined;
+  const onError = (error: Error) => {
+    ended ??= error;
+  };
+  connection.on('error', onError);
+  held.defer(async () => {
+    const broken = await connection.query('rollback').then(
       () => false,
       () => true,
     );
-    this.#connection.off('error', this.#end);
-    this.#connection.release(broken);
-  }
+    connection.off('error', onError);
+    connection.release(broken);
+  });
+  await connection.query(
+    `begin isolation level repeatable read read only; set local transaction_timeout = ${totalMs};
+     set local idle_in_transaction_session_timeout = ${idleMs}`,
+  );
+  const transaction = held.move();
+  return {
+    async read<Row>(query: PreparedRead<Row>) {
+      if (transaction.disposed) throw new Error('the snapshot has ended');
+      try {
+        return (await run(connection, query)) as Row[];
+      } catch (error) {
+        throw ended ?? error;
+      }
+    },
+    [Symbol.asyncDispose]: () => transaction.disposeAsync(),
+  };
 }

@@ -13,11 +13,8 @@ import { isRequestId, newRequestId } from './request-id.ts';
 const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
 const MAX_TOKEN_HASHES = 1_000;
 
-/** Finds callers whose tokens are not in the settings. */
-export interface CallerDirectory {
-  /** The caller of a token, by the SHA-256 of the token in hex; undefined when the token is not valid. */
-  find(tokenSha256: string): Promise<Caller | undefined>;
-}
+/** Finds the caller of a token by the SHA-256 of the token in hex; undefined when the token is not valid. */
+export type FindCaller = (tokenSha256: string) => Promise<Caller | undefined>;
 
 /** Identifies the caller of a call on the port by its headers, and stores it in the call's values. */
 export type IdentifyCaller = (method: DescMethod, header: Header, values: ContextValues) => Promise<void>;
@@ -25,7 +22,7 @@ export type IdentifyCaller = (method: DescMethod, header: Header, values: Contex
 export interface CallerSources {
   readonly tokens: readonly ServiceToken[];
   /** Callers in addition to those of `tokens`. Default: none. */
-  readonly storedCallers?: CallerDirectory | undefined;
+  readonly storedCallers?: FindCaller | undefined;
   /** Callers identified by their certificate instead of a token. Default: none. */
   readonly certificates?: readonly CertificateCaller[] | undefined;
 }
@@ -47,7 +44,7 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
   const hashes = new TokenHashes();
   const find = async (token: string) => {
     const tokenSha256 = hashes.of(token);
-    const caller = configured.get(tokenSha256) ?? (await storedCallers?.find(tokenSha256));
+    const caller = configured.get(tokenSha256) ?? (await storedCallers?.(tokenSha256));
     if (caller) hashes.keep(token, tokenSha256);
     return caller;
   };

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http';
 import { createServer as createHttp2Server } from 'node:http2';
 import type { Server } from 'node:net';
 import type { Interceptor } from '@connectrpc/connect';
-import { CallLimit, limitCalls } from './call-limit.ts';
+import { createCallLimit, limitCalls } from './call-limit.ts';
 import { createConnectPort } from './connect-port.ts';
 import { type CallerSources, identifyCallers } from './identify-callers.ts';
 import { type ConnectionTimeouts, createPortServer, type RequestHandlers } from './port-server.ts';
@@ -56,7 +56,7 @@ export function createRpcServer(options: RpcServerOptions): RpcServer {
   const { bindings, interceptors, tls, timeouts = TIMEOUTS, maxConcurrentCalls = 1_000 } = options;
   const limits = { ...LIMITS, bodyTimeoutMs: timeouts.bodyTimeoutMs };
   const identify = identifyCallers(options);
-  const limit = new CallLimit(maxConcurrentCalls);
+  const limit = createCallLimit(maxConcurrentCalls);
   const unaryPort = new UnaryPort({ bindings, interceptors, identify, limit, ...limits });
   const shutdown = new AbortController();
   const connect = createConnectPort(bindings, {

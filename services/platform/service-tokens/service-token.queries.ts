@@ -1,4 +1,4 @@
-import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
 import type { ServiceToken } from '../../../proto/gen/payments/servicetokens/v1/servicetokens_pb.js';
 import { CREDENTIAL_STATE, type CredentialState } from '../credential-lifetime.ts';
@@ -89,7 +89,3 @@ export function serviceTokenMessage(row: ServiceTokenRow): ServiceToken {
     revokedBy: row.revoked_by ?? '',
   };
 }
-
-/** When a token stops authenticating, in milliseconds since 1970; infinite without an expiry. */
-export const expiryMsOf = ({ expires_at }: ServiceTokenRow): number =>
-  expires_at ? timestampDate(expires_at).getTime() : Number.POSITIVE_INFINITY;

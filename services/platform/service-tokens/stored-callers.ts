@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { timestampMs } from '@bufbuild/protobuf/wkt';
 import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { unavailable } from '../errors.ts';
 import type { Caller } from '../rpc/call-context.ts';
-import { type CallerDirectory, invalidToken } from '../rpc/identify-callers.ts';
-import { expiryMsOf, selectActiveTokens } from './service-token.queries.ts';
+import { type FindCaller, invalidToken } from '../rpc/identify-callers.ts';
+import { selectActiveTokens } from './service-token.queries.ts';
 
 interface StoredCaller {
   readonly caller: Caller;
@@ -24,68 +25,56 @@ const FRESH_MS = 4_000;
 const RECHECK_MS = 1_000;
 
 /**
- * The callers whose tokens are in the database. All active tokens are read together, at most once a second, and only
- * when a call shows a token that is not in the settings.
+ * Finds the callers whose tokens are in the database. All active tokens are read together, at most once a second, and only
+ * when a call shows a token that is not in the settings. UNAVAILABLE (DATABASE_UNAVAILABLE) when the tokens cannot be read
+ * within four seconds: a token that may have been revoked is not accepted.
  */
-export class StoredCallers implements CallerDirectory {
-  readonly #database: Database;
-  readonly #logger: Logger;
-  #latest: Snapshot | undefined;
-  #pending: { readonly startedAt: number; readonly snapshot: Promise<Snapshot> } | undefined;
+export function storedCallers(database: Database, logger: Logger): FindCaller {
+  let latest: Snapshot | undefined;
+  let pending: { readonly startedAt: number; readonly snapshot: Promise<Snapshot> } | undefined;
 
-  constructor(database: Database, logger: Logger) {
-    this.#database = database;
-    this.#logger = logger;
-  }
+  const find: FindCaller = async (tokenSha256) =>
+    activeIn(await snapshot(FRESH_MS), tokenSha256) ?? activeIn(await snapshot(RECHECK_MS), tokenSha256);
 
-  /**
-   * The caller of an active token by the SHA-256 of the token in hex; undefined for a token that is unknown, revoked or
-   * expired. UNAVAILABLE (DATABASE_UNAVAILABLE) when the tokens cannot be read within four seconds: a token that may have
-   * been revoked is not accepted.
-   */
-  async find(tokenSha256: string): Promise<Caller | undefined> {
-    const found = activeIn(await this.#snapshot(FRESH_MS), tokenSha256);
-    return found ?? activeIn(await this.#snapshot(RECHECK_MS), tokenSha256);
-  }
-
-  async #snapshot(maxAgeMs: number): Promise<Snapshot> {
+  async function snapshot(maxAgeMs: number): Promise<Snapshot> {
     const oldest = performance.now() - maxAgeMs;
-    if (this.#latest && this.#latest.startedAt > oldest) return this.#latest;
-    if (!this.#pending || this.#pending.startedAt <= oldest) {
+    if (latest && latest.startedAt > oldest) return latest;
+    if (!pending || pending.startedAt <= oldest) {
       const startedAt = performance.now();
-      this.#pending = { startedAt, snapshot: this.#read(startedAt) };
+      pending = { startedAt, snapshot: read(startedAt) };
     }
-    return this.#pending.snapshot;
+    return pending.snapshot;
   }
 
-  async #read(startedAt: number): Promise<Snapshot> {
+  async function read(startedAt: number): Promise<Snapshot> {
     const rows = await Promise.race([
-      this.#database.read(selectActiveTokens({})),
+      database.read(selectActiveTokens({})),
       delay(FRESH_MS, undefined, { ref: false }),
     ]).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, 'service tokens could not be read');
+      logger.warn({ err: error }, 'service tokens could not be read');
       // Lets the next call try again. Calls share a read that hangs, so that few connections hang.
-      if (this.#pending?.startedAt === startedAt) this.#pending = undefined;
+      if (pending?.startedAt === startedAt) pending = undefined;
     });
-    if (!rows || performance.now() - startedAt >= FRESH_MS) throw cannotRead();
+    if (!rows || performance.now() - startedAt >= FRESH_MS)
+      throw unavailable('DATABASE_UNAVAILABLE', 'service tokens cannot be read; try again');
     const callers = new Map<string, StoredCaller>();
     for (const row of rows) {
       const sha256 = row.token_sha256_hex;
       const requireValid = async () => {
-        if (!(await this.find(sha256))) throw invalidToken();
+        if (!(await find(sha256))) throw invalidToken();
       };
       const caller = { name: row.name, grants: new Set(row.grants), requireValid };
-      callers.set(sha256, { caller, expiryMs: expiryMsOf(row) });
+      callers.set(sha256, { caller, expiryMs: row.expires_at ? timestampMs(row.expires_at) : Infinity });
     }
-    const snapshot = { startedAt, callers };
-    if (!this.#latest || this.#latest.startedAt < startedAt) this.#latest = snapshot;
-    return snapshot;
+    const found = { startedAt, callers };
+    if (!latest || latest.startedAt < startedAt) latest = found;
+    return found;
   }
+
+  return find;
 }
 
 function activeIn({ callers }: Snapshot, tokenSha256: string): Caller | undefined {
   const found = callers.get(tokenSha256);
   return found && found.expiryMs > Date.now() ? found.caller : undefined;
 }
-
-const cannotRead = () => unavailable('DATABASE_UNAVAILABLE', 'service tokens cannot be read; try again');

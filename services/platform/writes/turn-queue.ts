@@ -2,8 +2,8 @@ import { Code, ConnectError } from '@connectrpc/connect';
 import { isLockTimeout } from '../database/database-errors.ts';
 
 export interface TurnQueueOptions {
-  /** How many calls on one subject run at the same time. Default: 1. */
-  readonly atOnce?: number;
+  /** How many calls on one subject run at the same time. */
+  readonly atOnce: number;
   /** How long a call waits for its turns. */
   readonly maxWaitMs: number;
   /** The error of a call that has waited for so long. */
@@ -29,16 +29,12 @@ type EndTurn = () => void;
  * wait in memory, without a database connection, so the calls on one subject never exhaust the pool.
  */
 export class TurnQueue {
-  readonly #atOnce: number;
-  readonly #maxWaitMs: number;
-  readonly #onTimeout: TurnQueueOptions['onTimeout'];
+  readonly #options: TurnQueueOptions;
   /** The subjects with a running call. */
   readonly #subjects = new Map<string, Subject>();
 
-  constructor({ atOnce = 1, maxWaitMs, onTimeout }: TurnQueueOptions) {
-    this.#atOnce = atOnce;
-    this.#maxWaitMs = maxWaitMs;
-    this.#onTimeout = onTimeout;
+  constructor(options: TurnQueueOptions) {
+    this.#options = options;
   }
 
   /** Runs a call in its turn. CANCELED once `caller` aborts; the error of `onTimeout`. */
@@ -71,13 +67,13 @@ export class TurnQueue {
   }
 
   #deadlineOf(caller: AbortSignal): Deadline {
-    const timeout = AbortSignal.timeout(this.#maxWaitMs);
+    const timeout = AbortSignal.timeout(this.#options.maxWaitMs);
     return { signal: AbortSignal.any([caller, timeout]), caller };
   }
 
   #tryEnter(name: string): EndTurn | undefined {
     const subject = this.#subjects.get(name) ?? { running: 0, waiting: new Set() };
-    if (subject.running === this.#atOnce) return undefined;
+    if (subject.running === this.#options.atOnce) return undefined;
     subject.running += 1;
     this.#subjects.set(name, subject);
     return () => this.#endTurn(name, subject);
@@ -88,7 +84,9 @@ export class TurnQueue {
       signal.throwIfAborted();
       return this.#tryEnter(name) ?? (await this.#waitAt(name, signal));
     } catch {
-      throw caller.aborted ? ConnectError.from(caller.reason, Code.Canceled) : await this.#onTimeout();
+      throw caller.aborted
+        ? ConnectError.from(caller.reason, Code.Canceled)
+        : await this.#options.onTimeout();
     }
   }
 

@@ -16,6 +16,7 @@ const LOCK_TIMEOUT_MS = 500;
 /** Runs the writes that lock the number of a tenant's subscriptions. */
 export class SubscriptionCountWrites {
   readonly #queue = new TurnQueue({
+    atOnce: 1,
     maxWaitMs: MAX_WAIT_MS,
     onTimeout: () =>
       unavailable('WEBHOOK_SUBSCRIPTIONS_BUSY', 'other webhook subscriptions are being created; try again'),

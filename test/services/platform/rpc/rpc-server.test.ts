@@ -218,7 +218,7 @@ test.each(['grpc', 'connect'])(
     };
     const { server, url } = await openPort({
       bindings: [bindService(ProductService, { listProducts: async () => ({}) } as never)],
-      storedCallers: { find },
+      storedCallers: find,
       maxConcurrentCalls: 1,
     });
     const path = `/${ProductService.typeName}/ListProducts`;

@@ -152,8 +152,7 @@ export class TenantTransaction {
 
   /** Publishes an event of the catalog with this transaction. */
   async publish(event: Omit<OutboxEvent, 'requestId'>): Promise<PublishedEvent> {
-    this.#outboxWork ??= 'EVENTS';
-    const [published] = await insertEvents(this.#em, this.tenant, [{ ...event, requestId: this.requestId }]);
+    const [published] = await this.publishAll([{ ...event, requestId: this.requestId }]);
     const { id } = published!;
     noteInTrace('event in the outbox', () => ({
       'payments.event_id': id,

@@ -49,16 +49,17 @@ export class EgressError extends Error {
   }
 }
 
+const SYSTEM_KINDS: Readonly<Record<string, EgressFailureKind>> = {
+  ECONNREFUSED: 'CONNECTION_REFUSED',
+  ETIMEDOUT: 'CONNECT_TIMEOUT',
+};
 const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'ECONNABORTED']);
 
 /** Classifies an operating system error while dialing. */
 export function fromSystemError(error: unknown): EgressError {
   const code = codeOf(error);
-  const message = `dialing failed: ${code ?? String(error)}`;
-  if (code === 'ECONNREFUSED') return new EgressError('CONNECTION_REFUSED', message, { cause: error });
-  if (code === 'ETIMEDOUT') return new EgressError('CONNECT_TIMEOUT', message, { cause: error });
-  if (isReset(code)) return new EgressError('CONNECTION_RESET', message, { cause: error });
-  return new EgressError('UNREACHABLE', message, { cause: error });
+  const kind = isReset(code) ? 'CONNECTION_RESET' : (SYSTEM_KINDS[code ?? ''] ?? 'UNREACHABLE');
+  return new EgressError(kind, `dialing failed: ${code ?? String(error)}`, { cause: error });
 }
 
 /** The `code` of a Node.js, OpenSSL or undici error. */

@@ -53,22 +53,15 @@ export type HostCheck = 'RESOLVES' | 'UNRESOLVED' | 'FORBIDDEN';
 
 /** Checks a host within a time limit. */
 export async function checkHost(resolve: HostResolver, host: Host, timeoutMs: number): Promise<HostCheck> {
-  const timer = new AbortController();
-  try {
-    const checked = resolve(host).then(
-      (): HostCheck => 'RESOLVES',
-      (error: unknown): HostCheck => {
-        if (!(error instanceof EgressError)) throw error;
-        return error.kind === 'EGRESS_DENIED' ? 'FORBIDDEN' : 'UNRESOLVED';
-      },
-    );
-    const late = delay<HostCheck>(timeoutMs, 'UNRESOLVED', { signal: timer.signal });
-    late.catch(() => {});
-    const outcome = await Promise.race([checked, late]);
-    return outcome === 'UNRESOLVED' && host.kind === 'NAME' && host.specialUse ? 'FORBIDDEN' : outcome;
-  } finally {
-    timer.abort();
-  }
+  const checked = resolve(host).then(
+    (): HostCheck => 'RESOLVES',
+    (error: unknown): HostCheck => {
+      if (!(error instanceof EgressError)) throw error;
+      return error.kind === 'EGRESS_DENIED' ? 'FORBIDDEN' : 'UNRESOLVED';
+    },
+  );
+  const outcome = await Promise.race([checked, delay<HostCheck>(timeoutMs, 'UNRESOLVED', { ref: false })]);
+  return outcome === 'UNRESOLVED' && host.kind === 'NAME' && host.specialUse ? 'FORBIDDEN' : outcome;
 }
 
 /** No DNS server responded, or the lookup was aborted; EAI_AGAIN comes from the system resolver. */

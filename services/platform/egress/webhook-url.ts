@@ -79,16 +79,10 @@ export function isPortAllowed(ranges: readonly PortRange[], port: number): boole
   return ranges.some(({ from, to }) => from <= port && port <= to);
 }
 
-function isHostAcceptable(host: Host, addresses: AddressPolicy): boolean {
-  switch (host.kind) {
-    case 'ADDRESS':
-      return addresses.classify(host.address) !== 'FORBIDDEN';
-    case 'NAME':
-      return !host.specialUse || addresses.hasExemptions;
-    default:
-      return host satisfies never;
-  }
-}
+const isHostAcceptable = (host: Host, addresses: AddressPolicy): boolean =>
+  host.kind === 'ADDRESS'
+    ? addresses.classify(host.address) !== 'FORBIDDEN'
+    : !host.specialUse || addresses.hasExemptions;
 
 function uniqueFormOf(url: URL): string {
   const unique = new URL(url);

@@ -54,7 +54,8 @@ export class PersonCheck {
     const merchantId = isUuid(subject.merchantId) ? subject.merchantId! : NIL;
     const row = await this.#database.readOne(selectPerson({ tokenSha256, merchantId }));
     if (!row) throw sessionInvalid();
-    this.#requireUnexpired(timestampDate(row.last_seen_at), timestampDate(row.expires_at));
+    const [lastSeenAt, expiresAt] = [timestampDate(row.last_seen_at), timestampDate(row.expires_at)];
+    requireUnexpired({ lastSeenAt, expiresAt }, this.#idleMs, new Date());
     const rule = ruleFor(personRule(method) ?? {}, subject, row.account_id);
     if (request) {
       if (isEnvironment(subject.environment)) requireEnvironment(rule, environmentName(subject.environment));
@@ -77,7 +78,8 @@ export class PersonCheck {
       { tokenSha256 },
     );
     if (!session) throw sessionInvalid();
-    this.#requireUnexpired(new Date(session.last_seen_at), new Date(session.expires_at));
+    const [lastSeenAt, expiresAt] = [new Date(session.last_seen_at), new Date(session.expires_at)];
+    requireUnexpired({ lastSeenAt, expiresAt }, this.#idleMs, new Date());
     if (rule.role === undefined) return;
     requireEnvironment(rule, environment);
     const [member] = await executeNamed<{ role: RoleName }>(
@@ -87,10 +89,6 @@ export class PersonCheck {
       { merchantId, accountId },
     );
     requireRole(rule, member?.role ?? null);
-  }
-
-  #requireUnexpired(lastSeenAt: Date, expiresAt: Date): void {
-    requireUnexpired({ lastSeenAt, expiresAt }, this.#idleMs, new Date());
   }
 }
 

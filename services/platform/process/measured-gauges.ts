@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Gauge } from 'prom-client';
 import { ENVIRONMENTS, type EnvironmentName } from '../tenant.ts';
 import { metrics } from './telemetry.ts';
@@ -102,8 +103,6 @@ function memoized<Measured>({ measure, cacheMs = 1_000 }: MeasuredGauges<Measure
           isRunning = false;
         });
     }
-    const { promise: timeout, resolve } = Promise.withResolvers<undefined>();
-    const timer = setTimeout(resolve, TIMEOUT_MS, undefined);
-    return Promise.race([latest, timeout]).finally(() => clearTimeout(timer));
+    return Promise.race([latest, delay(TIMEOUT_MS, undefined, { ref: false })]);
   };
 }

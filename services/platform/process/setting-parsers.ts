@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
+import { parseCidr } from '../egress/address-policy.ts';
 import type { PortRange } from '../egress/webhook-url.ts';
 import { KeyRing } from '../key-ring.ts';
 import { isGrant } from '../rpc/grants.ts';
@@ -283,20 +283,15 @@ export const portRanges: Parser<readonly PortRange[]> = (value) =>
 /** CIDRs separated by commas, validated and unchanged. */
 export const addressBlocks: Parser<readonly string[]> = (value) => {
   if (value === '') return [];
-  return value.split(',').map((block) => {
-    const [address = '', prefix = '', ...rest] = block.trim().split('/');
-    const family = isIP(address);
-    if (family === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix)) throw invalidBlocks();
-    try {
-      new BlockList().addSubnet(address, Number(prefix), family === 4 ? 'ipv4' : 'ipv6');
-    } catch {
-      throw invalidBlocks();
-    }
-    return block.trim();
-  });
+  const blocks = value.split(',').map((block) => block.trim());
+  try {
+    for (const block of blocks) parseCidr(block);
+  } catch (error) {
+    const message = 'must be a comma-separated list of CIDRs such as 127.0.0.0/8,::1/128';
+    throw new Error(message, { cause: error });
+  }
+  return blocks;
 };
-
-const invalidBlocks = () => new Error('must be a comma-separated list of CIDRs such as 127.0.0.0/8,::1/128');
 
 /** A caller of the internal services: name, SHA-256 of its token, grants. */
 export interface ServiceToken {

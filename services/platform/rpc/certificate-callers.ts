@@ -1,4 +1,4 @@
-import { type DomainError, unauthenticated } from '../errors.ts';
+import { unauthenticated } from '../errors.ts';
 import type { CertificateCaller } from '../process/setting-parsers.ts';
 import type { Caller } from './call-context.ts';
 import type { PeerCertificate } from './peer-certificate.ts';
@@ -14,7 +14,10 @@ export function certificateCallers(callers: readonly CertificateCaller[]): FindC
   return (peer) => {
     const [uri = '', ...others] = peer.uris;
     const caller = others.length === 0 ? byUri.get(uri) : undefined;
-    if (!caller) throw unknownCertificate(peer.uris);
+    if (!caller) {
+      const message = 'the client certificate names no caller, and the call has no token';
+      throw unauthenticated('CERTIFICATE_UNKNOWN', message, { uri: peer.uris.join(' ') });
+    }
     requireCurrent(peer);
     return { ...caller, requireValid: async () => requireCurrent(peer) };
   };
@@ -23,9 +26,4 @@ export function certificateCallers(callers: readonly CertificateCaller[]): FindC
 function requireCurrent({ expiryMs }: PeerCertificate): void {
   if (expiryMs > Date.now()) return;
   throw unauthenticated('CERTIFICATE_EXPIRED', 'the client certificate has expired');
-}
-
-function unknownCertificate(uris: readonly string[]): DomainError {
-  const message = 'the client certificate names no caller, and the call has no token';
-  return unauthenticated('CERTIFICATE_UNKNOWN', message, { uri: uris.join(' ') });
 }

@@ -20,10 +20,14 @@ export function openRpcTls(config: RpcTlsConfig, logger: Logger): TlsFiles | und
  * @param files the process's own, opened with `openRpcTls`.
  */
 export function connectServices(
-  config: ClientConfig & Pick<Config, 'SERVICE_TOKEN'>,
+  {
+    SERVICES_URL,
+    RPC_TLS_SERVER_NAME: serverName,
+    SERVICE_TOKEN,
+  }: ClientConfig & Pick<Config, 'SERVICE_TOKEN'>,
   files: TlsFiles | undefined,
 ): Transport {
-  return connect(config, config.SERVICE_TOKEN, files);
+  return remoteTransport(SERVICES_URL, SERVICE_TOKEN, files && { files, serverName });
 }
 
 /**
@@ -40,15 +44,7 @@ export function connectDashboardServices(
   const paths = [RPC_TLS_CA_CERT_PATH, DASHBOARD_RPC_TLS_CERT_PATH, DASHBOARD_RPC_TLS_KEY_PATH];
   const own = openFiles('dashboard-rpc', paths, logger);
   if (own === undefined && token === undefined) return undefined;
-  return connect(config, token, own ?? files);
-}
-
-function connect(
-  { SERVICES_URL, RPC_TLS_SERVER_NAME: serverName }: ClientConfig,
-  token: string | undefined,
-  files: TlsFiles | undefined,
-): Transport {
-  return remoteTransport(SERVICES_URL, token, files && { files, serverName });
+  return connectServices({ ...config, SERVICE_TOKEN: token }, own ?? files);
 }
 
 function openFiles(

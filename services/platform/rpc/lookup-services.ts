@@ -1,5 +1,6 @@
 import dns, { type LookupAddress, type LookupOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Name servers that are silent would use up the deadline of the call that waits for a connection. */
 const LATE_MS = 1_000;
@@ -35,13 +36,8 @@ async function addressesOf(name: string, options: LookupOptions): Promise<readon
   pending.set(name, answer);
   const last = known.get(name);
   if (!last || performance.now() - last.atMs > MAX_AGE_MS) return answer;
-  const late = Promise.withResolvers<readonly LookupAddress[]>();
-  const timer = setTimeout(() => late.resolve(last.addresses), LATE_MS);
-  try {
-    return await Promise.race([answer.catch(() => last.addresses), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = delay(LATE_MS, last.addresses, { ref: false });
+  return Promise.race([answer.catch(() => last.addresses), late]);
 }
 
 function query(name: string, options: LookupOptions): Promise<readonly LookupAddress[]> {

@@ -91,17 +91,8 @@ function fileAnswer(file: DescFile | undefined): Answer {
   return { case: 'fileDescriptorResponse', value: { fileDescriptorProto } };
 }
 
-const encodings = new Map<DescFile, Uint8Array>();
-
-/** A file in binary form with its comments, cached for the process. */
-function encoded(file: DescFile): Uint8Array {
-  let bytes = encodings.get(file);
-  if (!bytes) {
-    bytes = toBinary(FileDescriptorProtoSchema, withSourceInfo(file));
-    encodings.set(file, bytes);
-  }
-  return bytes;
-}
+/** A file in binary form with its comments. */
+const encoded = (file: DescFile): Uint8Array => toBinary(FileDescriptorProtoSchema, withSourceInfo(file));
 
 /** Generated code has no comments, so they are in a separate file next to it. Files of npm packages have none. */
 function withSourceInfo({ proto }: DescFile): DescFile['proto'] {

@@ -148,7 +148,10 @@ export async function claimUnusedKeys(
   em: EntityManager,
   scopes: readonly IdempotencyScope[],
 ): Promise<number[]> {
-  const keys = scopes.map((scope, position) => ({ ...keyOf(scope), lockName: lockNameOf(scope), position }));
+  const keys = scopes.map((scope, position) => {
+    const { requestHash: _, ...key } = scope;
+    return { ...key, lockName: lockNameOf(scope), position };
+  });
   const claimed = await executeNamed<{ position: number }>(em, CLAIM_MANY, { rows: jsonRows(keys) });
   return claimed.map(({ position }) => position);
 }
@@ -169,18 +172,10 @@ export async function recordResponses(
 ): Promise<void> {
   if (responses.length === 0) return;
   const rows = responses.map(({ scope, response }) => ({
-    ...keyOf(scope),
+    ...scope,
     requestHash: scope.requestHash.toString('base64'),
     response: Buffer.from(response).toString('base64'),
   }));
   const recorded = await executeNamed(em, RECORD_MANY, { rows: jsonRows(rows) });
   if (recorded.length < rows.length) throw usedConcurrently();
 }
-
-const keyOf = ({ merchantId, environment, caller, method, key }: IdempotencyScope) => ({
-  merchantId,
-  environment,
-  caller,
-  method,
-  key,
-});

@@ -11,7 +11,6 @@ import { peerOf } from './peer-certificate.ts';
 import { isRequestId, newRequestId } from './request-id.ts';
 
 const ANONYMOUS: Caller = { name: 'anonymous', grants: new Set() };
-const MAX_TOKEN_HASHES = 1_000;
 
 /** Finds the caller of a token by the SHA-256 of the token in hex; undefined when the token is not valid. */
 export type FindCaller = (tokenSha256: string) => Promise<Caller | undefined>;
@@ -41,12 +40,9 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
       { name, grants: new Set(grants) },
     ]),
   );
-  const hashes = new TokenHashes();
   const find = async (token: string) => {
-    const tokenSha256 = hashes.of(token);
-    const caller = configured.get(tokenSha256) ?? (await storedCallers?.(tokenSha256));
-    if (caller) hashes.keep(token, tokenSha256);
-    return caller;
+    const tokenSha256 = hash('sha256', token);
+    return configured.get(tokenSha256) ?? storedCallers?.(tokenSha256);
   };
   const identified = async (header: Header, values: ContextValues) => {
     const authorization = header('authorization') ?? undefined;
@@ -64,20 +60,6 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
           });
     identifyCall(values, caller, isRequestId(requestId) ? requestId : newRequestId(), header);
   };
-}
-
-/** Caches the hashes of valid tokens, because a few tokens come with most calls. */
-class TokenHashes {
-  readonly #cached = new Map<string, string>();
-
-  of(token: string): string {
-    return this.#cached.get(token) ?? hash('sha256', token);
-  }
-
-  keep(token: string, sha256: string): void {
-    if (this.#cached.size >= MAX_TOKEN_HASHES) this.#cached.clear();
-    this.#cached.set(token, sha256);
-  }
 }
 
 async function callerOf(

@@ -14,7 +14,7 @@ interface QueueScope {
   readonly environment?: Environment;
 }
 
-/** Filters, and the index that their pages over all merchants are read off. */
+/** Filters, and the index that their pages are read off. */
 type Plans = readonly (readonly [filter: string, index: string])[];
 
 /** A work queue. */
@@ -33,17 +33,30 @@ export interface Queue {
 /**
  * Tests what holds for every work queue. `statements` gets what the harness sends to its database.
  * @param queueOf is also called before the harness starts.
+ * @param plans of pages over all merchants.
+ * @param plansOfMerchant of pages of one merchant, if it can have many rows.
  */
-export function describeQueue(name: string, queueOf: () => Queue, statements: string[], plans: Plans): void {
+export function describeQueue(
+  name: string,
+  queueOf: () => Queue,
+  statements: string[],
+  plans: Plans,
+  plansOfMerchant: Plans = [],
+): void {
   const { table, isMultiplied, addFinished } = queueOf();
+  const multiplied = isMultiplied ? table : undefined;
   describeList(name, () => queueOf().subjectOf((tenant) => tenant));
-  describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, isMultiplied ? table : undefined);
+  describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, multiplied);
+  if (plansOfMerchant.length > 0) {
+    describePlans(() => queueOf().subjectOf((tenant) => tenant), statements, plansOfMerchant, multiplied);
+  }
 
   describe(`${name} across merchants`, () => {
     it('lists the work of both environments, or of one', () => expectEveryEnvironment(queueOf()));
     it('requires the grant operations', () => expectOperationsGrantRequired(queueOf()));
     if (addFinished) {
-      it('keeps finished work out of its indexes', () => expectIndexesToSkipFinished(queueOf(), plans));
+      it('keeps finished work out of its indexes', () =>
+        expectIndexesToSkipFinished(queueOf(), [...plans, ...plansOfMerchant]));
     }
   });
 }

@@ -28,12 +28,19 @@ interface PendingInvitations extends PageRange {
   readonly merchantId: string;
   /** Leaves out those that have expired; when undefined, they are included. */
   readonly now: Date | undefined;
+  /** With `now`: when the oldest that has not expired was created, at the earliest. */
+  readonly createdAfter: Date | undefined;
 }
 
 /** A page of a merchant's open invitations in list order, or also of expired ones. */
 export const selectPendingInvitations = prepareRead<PendingInvitations, InvitationReadRow>((parameters) => {
   let query = pendingInvitations().where('i.merchant_id', '=', parameters('merchantId'));
-  if (parameters.has('now')) query = query.where(isAfter('expires_at', parameters('now')));
+  if (parameters.has('now')) {
+    // The index has only the time of creation: without it, a page would read all that have expired.
+    query = query
+      .where(isAfter('i.created_at', parameters('createdAfter')))
+      .where(isAfter('i.expires_at', parameters('now')));
+  }
   return inOrder(query, invitationOrder, parameters, 'i').compile();
 });
 

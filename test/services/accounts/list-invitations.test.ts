@@ -1,11 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import type { TestHarness } from '../../support/harness.ts';
-import { testList } from '../../support/list-suite.ts';
-import { type ListSubject, newestFirst, placeRow, rpcPage } from '../../support/list-walk.ts';
+import { expect, it } from 'vitest';
+import { DAY_MS } from '../../../services/platform/durations.ts';
+import { newTenant, type TestHarness } from '../../support/harness.ts';
+import { describeList, describePlans, sharedListHarness } from '../../support/list-suite.ts';
+import { type ListSubject, newestFirst, planOf, rpcPage } from '../../support/list-walk.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { accountsFixture, isRemoved } from './accounts-fixture.ts';
 
-testList('ListInvitations', 'accounts', invitationList, [['', 'invitation_newest']]);
+const START_MS = Date.now() - DAY_MS;
+
+const { harness, statements } = sharedListHarness('accounts');
+
+describeList('ListInvitations', () => invitationList(harness()));
+
+describePlans(() => invitationList(harness()), statements, [['', 'invitation_newest']]);
+
+it('reads none that were created too long ago to be open', async () => {
+  statements.length = 0;
+  await accountsFixture(harness().transports.inProcess).client.listInvitations(newTenant());
+  expect(await planOf(harness(), statements.at(-1)!)).toMatch(/Index Cond: .*created_at > /);
+});
 
 /** The list of open invitations, for the list suite; the only change is that one is no longer open. */
 function invitationList(harness: TestHarness): ListSubject {
@@ -27,7 +41,8 @@ function invitationList(harness: TestHarness): ListSubject {
         },
         async insert(place) {
           const { id } = await invite(tenant, `${randomUUID()}@shop.example`);
-          await placeRow(harness, 'accounts.invitation', 'created_at', id, place);
+          const at = new Date(START_MS + place);
+          await sqlOf(harness, 'update accounts.invitation set created_at = $1 where id = $2', [at, id]);
         },
         async change({ key }, pick) {
           if (!isRemoved(pick)) return;

@@ -18,10 +18,16 @@ const { harness, statements } = sharedListHarness('funds,advances', (sql) =>
   sql.includes('"advances"."request"'),
 );
 
-describeQueue('ListAdvanceQueue', () => advanceQueue(harness()), statements, [
-  ['', 'request_queue'],
-  ['status', 'request_queue'],
-]);
+describeQueue(
+  'ListAdvanceQueue',
+  () => advanceQueue(harness()),
+  statements,
+  [
+    ['', 'request_queue'],
+    ['status', 'request_queue_status'],
+  ],
+  [['', 'request_queue_merchant']],
+);
 
 it('says what the merchant owes, and which disputes and holds of the covered sales cannot hold what is reserved', async () => {
   const tenant = newTenant();

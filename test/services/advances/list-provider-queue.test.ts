@@ -8,10 +8,16 @@ import { payoutsOf, providerQueue } from './provider-queue.ts';
 
 const { harness, statements } = sharedListHarness('funds,advances');
 
-describeQueue('ListProviderQueue', () => providerQueue(harness()), statements, [
-  ['', 'request_provider_queue'],
-  ['stuckOnly', 'request_payout_to_resolve'],
-]);
+describeQueue(
+  'ListProviderQueue',
+  () => providerQueue(harness()),
+  statements,
+  [
+    ['', 'request_provider_queue'],
+    ['stuckOnly', 'request_payout_to_resolve'],
+  ],
+  [['', 'request_provider_queue_merchant']],
+);
 
 it('has a payout from its release on, asks to contact the provider when it is stuck, until it is accepted', async () => {
   const tenant = newTenant();

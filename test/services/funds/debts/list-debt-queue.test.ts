@@ -13,7 +13,13 @@ const DUE_AFTER_MS = 30 * DAY_MS;
 
 const { harness, statements } = sharedListHarness('funds');
 
-describeQueue('ListDebtQueue', () => debtQueue(harness()), statements, [['', 'deduction_debt_queue']]);
+describeQueue(
+  'ListDebtQueue',
+  () => debtQueue(harness()),
+  statements,
+  [['', 'deduction_debt_queue']],
+  [['', 'deduction_open_debt']],
+);
 
 /** A merchant who owes 70 centavos since 2020, and 50 since now. */
 async function debtor() {

@@ -13,10 +13,16 @@ import { providerQueue } from './provider-queue.ts';
 
 const { harness, statements } = sharedListHarness('refunds,funds');
 
-describeQueue('ListProviderQueue', () => providerQueue(harness()), statements, [
-  ['', 'refund_case_provider_queue'],
-  ['silentOnly', 'refund_case_provider_queue'],
-]);
+describeQueue(
+  'ListProviderQueue',
+  () => providerQueue(harness()),
+  statements,
+  [
+    ['', 'refund_case_provider_queue'],
+    ['silentOnly', 'refund_case_provider_queue'],
+  ],
+  [['', 'refund_case_provider_queue_merchant']],
+);
 
 it('asks to contact a provider that is silent, until it reports', async () => {
   const tenant = newTenant();

@@ -24,11 +24,17 @@ import { refundCaseQueue } from './refund-case-queue.ts';
 
 const { harness, statements } = sharedListHarness('refunds,funds');
 
-describeQueue('ListRefundCaseQueue', () => refundCaseQueue(harness()), statements, [
-  ['', 'refund_case_queue'],
-  ['status', 'refund_case_queue_status'],
-  ['blocker', 'refund_case_queue_blocked'],
-]);
+describeQueue(
+  'ListRefundCaseQueue',
+  () => refundCaseQueue(harness()),
+  statements,
+  [
+    ['', 'refund_case_queue'],
+    ['status', 'refund_case_queue_status'],
+    ['blocker', 'refund_case_queue_blocked'],
+  ],
+  [['', 'refund_case_queue_merchant']],
+);
 
 /** A case's item of the queue; undefined when it is not in the queue. */
 async function itemOf({ refunds, tenant }: ReturnType<typeof refundsOf>, id: string) {

@@ -4,14 +4,15 @@ import type { Search } from '../../platform/reads/pagination.ts';
 import { type PreparedRead, prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import type { Tenant } from '../../platform/tenant.ts';
 import {
+  columnOf,
   type Deliveries,
   type DeliveryFilters,
   type DeliveryReadRow,
   db,
-  deliveries,
+  deliveriesAlong,
   deliveryOrder,
-  FILTER_COLUMNS,
   inPeriod,
+  type Leading,
   matching,
   selectDeliveries,
   withStatus,
@@ -78,9 +79,11 @@ function statementsOf(source: Source, status: DeliveryStatusName | undefined): S
 const preparePage = (source: Source, status: DeliveryStatusName | undefined) =>
   prepareRead<Range, DeliveryReadRow>((parameters) => {
     const read = inSearch(bySource(source, status, parameters), deliveryOrder, parameters);
-    let page = matching(db.selectFrom(read.as('delivery')).selectAll(), parameters);
+    const leading = leadingOf(source);
+    let page = matching(db.selectFrom(read.as('delivery')).selectAll(), leading, parameters);
     if (status) page = page.where('status', '=', sql.lit(status));
-    return page.orderBy('id', 'desc').limit(parameters('limit')).compile();
+    // The order of what is read, so that it is not sorted.
+    return page.orderBy(columnOf(leading), 'desc').orderBy('id', 'desc').limit(parameters('limit')).compile();
   });
 
 const prepareEnd = (source: Source, status: DeliveryStatusName | undefined) =>
@@ -103,7 +106,7 @@ function partsOf(
   status: DeliveryStatusName | undefined,
   parameters: ReadParameters<Tenant & DeliveryFilters>,
 ): Deliveries[] {
-  const all = inPeriod(deliveries(parameters), parameters);
+  const all = inPeriod(deliveriesAlong('environment', parameters), parameters);
   const open = all.where('status', 'in', literals(OPEN));
   if (source === 'open') return [open];
   if (source === 'otherStatuses') {
@@ -116,17 +119,19 @@ function partsOf(
   return status ? [groupOf(status) === OPEN ? open : ended] : [ended, open];
 }
 
+const leadingOf = (source: Source): Leading =>
+  source === 'subscriptionId' || source === 'resendId' ? source : 'environment';
+
 function bySource(
   source: Source,
   status: DeliveryStatusName | undefined,
   parameters: ReadParameters<Tenant & DeliveryFilters>,
 ): Deliveries {
-  let query = inPeriod(deliveries(parameters), parameters);
+  let query = inPeriod(deliveriesAlong(leadingOf(source), parameters), parameters);
   if (source === 'status') return withStatus(query, status);
   // The planner skips the table whose check does not allow them.
   if (status) query = query.where('status', 'in', literals(groupOf(status)));
-  if (source === 'open' || source === 'otherStatuses') return query;
-  return query.where(FILTER_COLUMNS[source], '=', parameters(source));
+  return source === 'eventType' ? query.where('event_type', '=', parameters(source)) : query;
 }
 
 const groupOf = (status: DeliveryStatusName) => (OPEN.includes(status) ? OPEN : ENDED);

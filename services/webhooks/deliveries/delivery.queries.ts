@@ -58,16 +58,39 @@ interface DeliveryTables {
 /** Builds reads of deliveries, their events and attempts. */
 export const db = queryBuilder<DeliveryTables>();
 
-export function deliveries(parameters: ReadParameters<Tenant>) {
-  return db
+const ofMerchant = (parameters: ReadParameters<Tenant>) =>
+  db
     .selectFrom('webhooks.delivery')
     .where('merchant_id', '=', parameters('merchantId'))
-    .where('environment', '=', parameters('environment'))
     .select(columnsOf(DeliveryEntity));
-}
+
+const deliveries = (parameters: ReadParameters<Tenant>) =>
+  ofMerchant(parameters).where('environment', '=', parameters('environment'));
 
 /** A read of deliveries. */
 export type Deliveries = ReturnType<typeof deliveries>;
+
+/** What a list is read along: indexes have it after the merchant, and before the id. */
+export type Leading = 'environment' | 'subscriptionId' | 'resendId';
+
+/**
+ * The deliveries with one value of `leading`, and ordered by it: so only an index that has it fits. Otherwise the planner may
+ * choose the one by id alone, and read the open deliveries of all merchants, where most are of one. With `=` instead of a
+ * range, it would drop the order.
+ */
+export function deliveriesAlong(
+  leading: Leading,
+  parameters: ReadParameters<Tenant & DeliveryFilters>,
+): Deliveries {
+  const [column, value] = [columnOf(leading), parameters(leading)];
+  return (leading === 'environment' ? ofMerchant(parameters) : deliveries(parameters))
+    .where(sql<boolean>`${sql.ref(column)} >= ${value}`)
+    .where(sql<boolean>`${sql.ref(column)} <= ${value}`)
+    .orderBy(column, 'desc');
+}
+
+/** The column of what a list is read along. */
+export const columnOf = (leading: Leading) => (leading === 'environment' ? leading : FILTER_COLUMNS[leading]);
 
 export const selectDelivery = prepareRead<RecordKey, DeliveryReadRow>((parameters) =>
   deliveries(parameters).where('id', '=', parameters('id')).compile(),
@@ -108,21 +131,22 @@ export function inPeriod(query: Deliveries, parameters: ReadParameters<DeliveryF
 }
 
 /** The columns of the filters that a delivery has itself. */
-export const FILTER_COLUMNS = {
+const FILTER_COLUMNS = {
   subscriptionId: 'subscription_id',
   eventId: 'event_id',
   eventType: 'event_type',
   resendId: 'resend_id',
 } as const;
 
-/** Restricts a read to the deliveries that match the filters of those columns. */
+/** Restricts a read along `leading` to the deliveries that match the other filters of those columns. */
 export function matching<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
+  leading: Leading | undefined,
   parameters: ReadParameters<DeliveryFilters>,
 ): SelectQueryBuilder<DB, TB, Row> {
   let read = query;
   for (const name of Object.keys(FILTER_COLUMNS) as (keyof typeof FILTER_COLUMNS)[]) {
-    if (!parameters.has(name)) continue;
+    if (name === leading || !parameters.has(name)) continue;
     read = read.where(sql<boolean>`${sql.ref(FILTER_COLUMNS[name])} = ${parameters(name)}`);
   }
   return read;
@@ -130,12 +154,20 @@ export function matching<DB, TB extends keyof DB, Row>(
 
 const preparePage = (status: DeliveryStatusName | undefined) =>
   prepareRead<DeliveryPage, DeliveryReadRow>((parameters) => {
-    const query = matching(inPeriod(withStatus(deliveries(parameters), status), parameters), parameters);
+    const isOfEvents = parameters.has('requestId') || parameters.has('objectId') || parameters.has('eventId');
+    const leading = isOfEvents ? undefined : leadingOf(parameters);
+    const all = leading ? deliveriesAlong(leading, parameters) : deliveries(parameters);
+    const query = matching(inPeriod(withStatus(all, status), parameters), leading, parameters);
     if (!parameters.has('requestId') && !parameters.has('objectId'))
       return inOrder(query, deliveryOrder, parameters).compile();
     const found = ofEvents(query, parameters);
     return inOrder(found, deliveryOrder, parameters).compile();
   });
+
+function leadingOf(parameters: ReadParameters<DeliveryFilters>): Leading {
+  if (parameters.has('subscriptionId')) return 'subscriptionId';
+  return parameters.has('resendId') ? 'resendId' : 'environment';
+}
 
 /**
  * Filters by the events of a request or an object, of which there are few: the event log has indexes for both, ended

@@ -1,6 +1,6 @@
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import type {
-  ListDeliveriesResponse,
+  Delivery,
   WebhookSubscription,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { PING_TYPE } from '../../../../services/contracts/webhooks/ping-type.ts';
@@ -27,6 +27,8 @@ import { endpointName } from './delivery.components.ts';
 import { readEvent } from './read-event.ts';
 
 const PAGE_SIZE = 25;
+/** The first searches some 200 deliveries where the filters share no index, each further one some 1,000. */
+const MAX_SEARCHES = 10;
 const EVENT_TYPES_CACHE_MS = 10 * 60_000;
 
 /** The lists of deliveries: of a merchant, and of one subscription. */
@@ -82,13 +84,8 @@ async function listOf(
   const filters = parseFilters(query);
   const filterHtml = filterForm(view, query, filters, eventTypes);
   if (Object.keys(filters.faults).length > 0) return { status: 422, body: filterHtml };
-  const list = await view.clients.deliveries.listDeliveries({
-    ...filters.request,
-    subscriptionId: subscription?.id,
-    withLastAttempt: true,
-    pageSize: PAGE_SIZE,
-    pageToken: query.page ?? '',
-  });
+  const request = { ...filters.request, subscriptionId: subscription?.id };
+  const list = await readPage(view, request, query.page ?? '');
   const subscriptionIds = list.deliveries.map(({ subscriptionId }) => subscriptionId);
   const endpoints = subscription ? undefined : await readEndpoints(view, subscriptionIds);
   const table = deliveriesTable(view, list.deliveries, {
@@ -103,12 +100,37 @@ async function listOf(
   };
 }
 
+/** Deliveries, and the token of the next ones or ''. */
+interface DeliveriesPage {
+  readonly deliveries: readonly Delivery[];
+  readonly nextPageToken: string;
+}
+
+/** A page; a search that has found too few deliveries continues, for a while. */
+async function readPage(
+  { clients }: View,
+  request: ParsedFilters['request'] & Partial<Pick<Delivery, 'subscriptionId'>>,
+  firstToken: string,
+): Promise<DeliveriesPage> {
+  const deliveries: Delivery[] = [];
+  let nextPageToken = firstToken;
+  for (let searches = 0; searches < MAX_SEARCHES && deliveries.length < PAGE_SIZE; searches += 1) {
+    const pageSize = PAGE_SIZE - deliveries.length;
+    const page = { withLastAttempt: true, pageSize, pageToken: nextPageToken };
+    const found = await clients.deliveries.listDeliveries({ ...request, ...page });
+    deliveries.push(...found.deliveries);
+    nextPageToken = found.nextPageToken;
+    if (nextPageToken === '') break;
+  }
+  return { deliveries, nextPageToken };
+}
+
 /** Why there are no deliveries. Those of one event are missing when no endpoint was to receive it. */
 async function emptyText(
   view: View,
   query: DeliveriesQueryValues,
   { any, request: { eventId } }: ParsedFilters,
-  { nextPageToken }: ListDeliveriesResponse,
+  { nextPageToken }: DeliveriesPage,
   subscription: WebhookSubscription | undefined,
 ): Promise<Html | string> {
   const t = textsFor(view, deliveriesTexts);

@@ -4,6 +4,7 @@ import { DeliveryStatus } from '../../../../proto/gen/payments/webhooks/v1/webho
 import { endDeliveries } from '../../../../services/webhooks/deliveries/end-deliveries.sql.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
+import { planOf } from '../../../support/list-walk.ts';
 import { sqlOf } from '../../../support/sql.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
 import { deliveryList } from './delivery-list.ts';
@@ -36,7 +37,7 @@ describePlans(() => deliveryList(harness(), 'cause'), statements, [
   ['createdFrom', ended('id')],
 ]);
 
-it('searches ten thousand deliveries a page when filters have no index together', async () => {
+it('searches two hundred deliveries, then a thousand a page, when filters have no index together', async () => {
   const tenant = newTenant();
   const subscriptionId = randomUUID();
   await sqlOf(
@@ -45,25 +46,27 @@ it('searches ten thousand deliveries a page when filters have no index together'
        object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
      select $1, 'live', ('01900000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $2, webhooks.lane_of($2),
        gen_random_uuid(), case n when 1 then 'sought' else 'other' end, 'object', n, 'request', true,
-       case n when 1 then 'BLOCKED' else 'HELD' end, 0, now() from generate_series(1, 10_001) n`,
+       case n when 1 then 'BLOCKED' else 'HELD' end, 0, now() from generate_series(1, 1_201) n`,
     [tenant.merchantId, subscriptionId],
   );
   const { deliveries } = webhooksFixture(harness(), harness().transports.inProcess);
   const list = (filters: object) => deliveries.listDeliveries({ ...tenant, ...filters });
   const sought = [{ eventType: 'sought', status: DeliveryStatus.BLOCKED }];
 
-  for (const filters of [{ eventType: 'sought' }, { eventType: 'sought', subscriptionId }]) {
-    const first = await list(filters);
-    expect(first.deliveries).toEqual([]);
-    const second = await list({ ...filters, pageToken: first.nextPageToken });
-    expect(second).toMatchObject({ deliveries: sought, nextPageToken: '' });
+  const searches = [
+    { filters: { eventType: 'sought' }, found: sought },
+    { filters: { eventType: 'sought', subscriptionId }, found: sought },
+    { filters: { status: DeliveryStatus.PENDING }, found: [] },
+  ];
+  for (const { filters, found } of searches) {
+    let pageToken = '';
+    for (const deliveries of [[], [], found]) {
+      const page = await list({ ...filters, pageToken });
+      expect(page).toMatchObject({ deliveries });
+      pageToken = page.nextPageToken;
+    }
+    expect(pageToken).toBe('');
   }
-  const pending = await list({ status: DeliveryStatus.PENDING });
-  expect(pending.deliveries).toEqual([]);
-  expect(await list({ status: DeliveryStatus.PENDING, pageToken: pending.nextPageToken })).toMatchObject({
-    deliveries: [],
-    nextPageToken: '',
-  });
   // Few deliveries have this status, whose index is searched.
   const status = DeliveryStatus.BLOCKED;
   for (const filters of [
@@ -72,6 +75,18 @@ it('searches ten thousand deliveries a page when filters have no index together'
   ]) {
     expect(await list(filters)).toMatchObject({ deliveries: sought, nextPageToken: '' });
   }
+});
+
+it.each([
+  ['', 'environment'],
+  ['subscriptionId', 'subscription_id'],
+  ['resendId', 'resend_id'],
+])('orders deliveries filtered by "%s" so that only the index by %s fits', async (filter, column) => {
+  statements.length = 0;
+  const { deliveries } = webhooksFixture(harness(), harness().transports.inProcess);
+  await deliveries.listDeliveries({ ...newTenant(), ...(filter && { [filter]: randomUUID() }) });
+  const order = `Sort Key: open_delivery.${column} DESC, open_delivery.id DESC`;
+  expect(await planOf(harness(), statements.at(-1)!)).toContain(order);
 });
 
 it('finds every delivery once by filters without an index together, also while deliveries end between its pages', async () => {

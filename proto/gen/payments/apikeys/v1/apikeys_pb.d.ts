@@ -577,7 +577,8 @@ export declare const ApiKeyService: GenService<{
   },
   /**
    * Lists a merchant's keys, including expired and revoked ones unless a state is given, newest first by (created_at, id).
-   * With a state, a page searches some 10,000 keys, so it may have fewer than page_size, or none, although a next page follows.
+   * With a state, the first page searches some 200 keys, and each further one some 1,000: a page may have fewer than page_size, or
+   * none, although a next page follows.
    *
    * @generated from rpc payments.apikeys.v1.ApiKeyService.ListApiKeys
    */

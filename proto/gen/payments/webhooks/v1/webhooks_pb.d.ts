@@ -4306,8 +4306,8 @@ export declare const EventService: GenService<{
 export declare const DeliveryService: GenService<{
   /**
    * Lists the deliveries of a merchant or of one subscription, newest first by (created_at, id).
-   * A page searches some 10,000 deliveries where the filters share no index, so it may have fewer than page_size, or none,
-   * although a next page follows.
+   * Where the filters share no index, the first page searches some 200 deliveries, and each further one some 1,000: a page may have
+   * fewer than page_size, or none, although a next page follows.
    * INVALID_ARGUMENT (INVALID_PAGE_TOKEN) if the token belongs to another merchant, environment or filter.
    *
    * @generated from rpc payments.webhooks.v1.DeliveryService.ListDeliveries

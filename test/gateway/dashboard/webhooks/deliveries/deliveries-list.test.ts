@@ -118,7 +118,7 @@ describe('the list of deliveries', () => {
   });
 });
 
-it('goes on searching older deliveries on the next page', async () => {
+it('searches some ten thousand deliveries, then older ones on the next page', async () => {
   const { tenant, base, developer } = await fixture.shop();
   const { id } = await fixture.subscribed(tenant);
   // Newer than the ping that the endpoint got when it was created.
@@ -127,10 +127,11 @@ it('goes on searching older deliveries on the next page', async () => {
     `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
        object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
      select $1, 'live', ('02000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $2, webhooks.lane_of($2),
-       gen_random_uuid(), 'payment.succeeded.v1', 'object', n, 'request', false, 'HELD', 0, now()
-       from generate_series(1, 10_000) n`,
+       gen_random_uuid(), case n when 1_000 then 'sought' else 'payment.succeeded.v1' end, 'object', n, 'request', false,
+       'HELD', 0, now() from generate_series(1, 10_000) n`,
     [tenant.merchantId, id],
   );
+  expect(rowsOf(await developer.get(`${base}/deliveries?type=sought`))).toHaveLength(1);
   const first = await developer.get(`${base}/deliveries?type=webhook.ping.v1`);
   expect(first.document.querySelector('.empty')!.text).toContain('searches older ones');
   const next = first.document.querySelector('a[rel="next"]')!.getAttribute('href')!;

@@ -38,7 +38,9 @@ export class Exchange implements TracedHandler {
   readonly #response = Promise.withResolvers<ReceivedResponse>();
   /** Rejects with the error of undici, of the connector or of `stop`. */
   readonly response: Promise<ReceivedResponse> = this.#response.promise;
-  readonly #excerpt = new ResponseExcerpt();
+  /** The beginning of the body. */
+  readonly #kept: Uint8Array[] = [];
+  #readBytes = 0;
   #controller: Controller | undefined;
   #connection: TracedConnection | undefined;
   #sentAtMs: number | undefined;
@@ -104,14 +106,17 @@ export class Exchange implements TracedHandler {
   }
 
   onResponseData(_controller: Controller, chunk: Buffer): void {
-    if (!this.#stopReason && !this.#excerpt.add(chunk)) this.#stopReading();
+    if (this.#stopReason) return;
+    if (this.#readBytes < MAX_EXCERPT_BYTES) this.#kept.push(chunk);
+    this.#readBytes += chunk.length;
+    if (this.#readBytes >= MAX_RESPONSE_READ_BYTES) this.#stopReading();
   }
 
   onResponseEnd(): void {
     this.#stopCounting?.();
     this.#response.resolve({
       httpStatus: this.#httpStatus,
-      responseExcerpt: this.#excerpt.text(),
+      responseExcerpt: this.#kept.length === 0 ? '' : excerptOf(Buffer.concat(this.#kept)),
       retryAfter: this.#header('retry-after'),
       location: this.#header('location'),
     });
@@ -150,24 +155,6 @@ export const MAX_EXCERPT_BYTES = 4 * 1024;
 /** C0 except tab and line ends, DEL and C1: PostgreSQL rejects NUL, and terminals interpret the others. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches control characters on purpose
 const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g;
-
-/** The beginning of a response body, safe to store and show. The rest of a long body is not read. */
-export class ResponseExcerpt {
-  readonly #kept: Uint8Array[] = [];
-  #readBytes = 0;
-
-  /** @returns false once 64 KiB have been read. */
-  add(chunk: Uint8Array): boolean {
-    if (this.#readBytes < MAX_EXCERPT_BYTES) this.#kept.push(chunk);
-    this.#readBytes += chunk.length;
-    return this.#readBytes < MAX_RESPONSE_READ_BYTES;
-  }
-
-  /** At most 4 KiB of UTF-8. */
-  text(): string {
-    return this.#readBytes === 0 ? '' : excerptOf(Buffer.concat(this.#kept));
-  }
-}
 
 /** At most 4 KiB of UTF-8 text; bytes that are not text and control characters become U+FFFD. */
 export function excerptOf(bytes: Uint8Array): string {

@@ -7,7 +7,7 @@ import {
   type ReportedAttempt,
 } from '../deliveries/delivery.ts';
 import type { SubscriptionError, SubscriptionState } from '../subscriptions/subscription.ts';
-import { ATTEMPT_TIMEOUT_MS, LOST_AFTER_MS, MAX_RETRY_AFTER_MS } from './attempt-limits.ts';
+import { ATTEMPT_TIMEOUT_MS, LOST_AFTER_MS } from './attempt-limits.ts';
 
 /** A delivery and its subscription when a report arrives. */
 export interface ReportedRow {
@@ -194,6 +194,5 @@ export function nextAttempt(
     failure === 'WORKER_LOST' ? schedule[Math.min(lost + 1, schedule.length - 1)] : schedule[number - lost];
   if (wait === undefined) return undefined;
   const jittered = wait * (1 - JITTER + 2 * JITTER * random);
-  const retryAfter = Math.min(retryAfterMs, MAX_RETRY_AFTER_MS);
-  return new Date(endedAt.getTime() + Math.round(Math.max(jittered, retryAfter)));
+  return new Date(endedAt.getTime() + Math.round(Math.max(jittered, retryAfterMs)));
 }

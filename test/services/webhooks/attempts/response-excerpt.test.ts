@@ -1,10 +1,11 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import type { Dispatcher } from 'undici';
+import { describe, expect, it, vi } from 'vitest';
 import {
+  Exchange,
   excerptOf,
   MAX_EXCERPT_BYTES,
   MAX_RESPONSE_READ_BYTES,
-  ResponseExcerpt,
 } from '../../../../services/webhooks/attempts/exchange.ts';
 
 describe('the excerpt of a response', () => {
@@ -36,12 +37,17 @@ describe('the excerpt of a response', () => {
     );
   });
 
-  it('reads no more than 64 KiB', () => {
-    const excerpt = new ResponseExcerpt();
+  it('reads no more than 64 KiB', async () => {
+    const abort = vi.fn();
+    const controller = { abort } as unknown as Dispatcher.DispatchController;
+    const exchange = new Exchange();
+    exchange.onRequestStart(controller);
+    exchange.onResponseStart(controller, 200, {});
     let given = 0;
-    do given += 1000;
-    while (excerpt.add(Buffer.alloc(1000, 'x')) && given < 1_000_000);
-    expect(excerpt.text()).toBe('x'.repeat(MAX_EXCERPT_BYTES));
+    for (; abort.mock.calls.length === 0 && given < 1_000_000; given += 1000) {
+      exchange.onResponseData(controller, Buffer.alloc(1000, 'x'));
+    }
     expect(given).toBe(Math.ceil(MAX_RESPONSE_READ_BYTES / 1000) * 1000);
+    expect(await exchange.response).toMatchObject({ responseExcerpt: 'x'.repeat(MAX_EXCERPT_BYTES) });
   });
 });

@@ -75,18 +75,18 @@ export type Leading = 'environment' | 'subscriptionId' | 'resendId';
 
 /**
  * The deliveries with one value of `leading`, and ordered by it: so only an index that has it fits. Otherwise the planner may
- * choose the one by id alone, and read the open deliveries of all merchants, where most are of one. With `=` instead of a
- * range, it would drop the order.
+ * choose the one by id alone, and read the open deliveries of all merchants, where most are of one. With `=` alone, it would
+ * drop the order.
  */
 export function deliveriesAlong(
   leading: Leading,
   parameters: ReadParameters<Tenant & DeliveryFilters>,
 ): Deliveries {
-  const [column, value] = [columnOf(leading), parameters(leading)];
-  return (leading === 'environment' ? ofMerchant(parameters) : deliveries(parameters))
-    .where(sql<boolean>`${sql.ref(column)} >= ${value}`)
-    .where(sql<boolean>`${sql.ref(column)} <= ${value}`)
-    .orderBy(column, 'desc');
+  const column = columnOf(leading);
+  const [query, type] =
+    leading === 'environment' ? [ofMerchant(parameters), 'text'] : [deliveries(parameters), 'uuid'];
+  const values = sql`array[${parameters(leading)}]::${sql.raw(type)}[]`;
+  return query.where(sql<boolean>`${sql.ref(column)} = any (${values})`).orderBy(column, 'desc');
 }
 
 /** The column of what a list is read along. */

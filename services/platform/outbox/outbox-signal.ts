@@ -156,10 +156,14 @@ export class OutboxSignal {
   /** Resolves on the first signal after version `seen`, after the timeout, or when the caller aborts. */
   async #wait(seen: number, timeoutMs: number, { work, signal }: WorkWait): Promise<void> {
     if (this.#versions[work] !== seen || signal.aborted) return;
-    const woken = new AbortController();
-    const unsubscribe = this.subscribe(work, () => woken.abort());
-    const end = AbortSignal.any([signal, woken.signal]);
-    await delay(timeoutMs, undefined, { signal: end }).catch(() => undefined);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const onAbort = () => resolve();
+    const unsubscribe = this.subscribe(work, resolve);
+    const timeout = setTimeout(resolve, timeoutMs);
+    signal.addEventListener('abort', onAbort);
+    await promise;
+    signal.removeEventListener('abort', onAbort);
+    clearTimeout(timeout);
     unsubscribe();
   }
 

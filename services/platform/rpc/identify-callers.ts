@@ -40,14 +40,20 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
       { name, grants: new Set(grants) },
     ]),
   );
-  const find = async (token: string) => {
+  const findByToken = async (authorization: string): Promise<Caller> => {
+    const [scheme, token] = authorization.split(' ');
+    if (scheme?.toLowerCase() !== 'bearer' || !token) {
+      throw unauthenticated('SERVICE_TOKEN_MISSING', 'this port requires a bearer service token');
+    }
     const tokenSha256 = hash('sha256', token);
-    return configured.get(tokenSha256) ?? storedCallers?.(tokenSha256);
+    const caller = configured.get(tokenSha256) ?? (await storedCallers?.(tokenSha256));
+    if (!caller) throw invalidToken();
+    return caller;
   };
   const identified = async (header: Header, values: ContextValues) => {
     const authorization = header('authorization') ?? undefined;
     const peer = authorization === undefined ? peerOf(values) : undefined;
-    return peer ? findByCertificate(peer) : callerOf(authorization ?? '', find);
+    return peer ? findByCertificate(peer) : findByToken(authorization ?? '');
   };
   return async (method, header, values) => {
     const requestId = header(REQUEST_ID_HEADER) ?? '';
@@ -60,19 +66,6 @@ export function identifyCallers({ tokens, storedCallers, certificates = [] }: Ca
           });
     identifyCall(values, caller, isRequestId(requestId) ? requestId : newRequestId(), header);
   };
-}
-
-async function callerOf(
-  authorization: string,
-  find: (token: string) => Promise<Caller | undefined>,
-): Promise<Caller> {
-  const [scheme, token] = authorization.split(' ');
-  if (scheme?.toLowerCase() !== 'bearer' || !token) {
-    throw unauthenticated('SERVICE_TOKEN_MISSING', 'this port requires a bearer service token');
-  }
-  const caller = await find(token);
-  if (!caller) throw invalidToken();
-  return caller;
 }
 
 export const invalidToken = () =>

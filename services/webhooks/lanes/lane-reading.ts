@@ -119,10 +119,7 @@ export class LaneReading {
     const { leases, dispatcher, logger } = this.#deps;
     const subscription = this.subscriptions.get(id);
     const queue = dispatcher.queueOf(id);
-    if (this.#isClosed || !subscription) {
-      this.#unreadSinceMs.delete(id);
-      return;
-    }
+    if (this.#isClosed || !subscription) return void this.#unreadSinceMs.delete(id);
     // Nothing is sent to it. Reactivating it is a change, and a lane that is taken again is opened: both read from the start.
     if (subscription.state === 'DISABLED' || leases.epochOf(subscription.lane) === undefined) {
       this.#unreadSinceMs.delete(id);

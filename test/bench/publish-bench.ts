@@ -16,7 +16,10 @@ const EVENTS_PER_CALL = 100;
 const TOKEN = 'token-of-the-bench';
 const MOST: Load = { atATime: 64 };
 const LOADS: Readonly<Record<string, Load>> = { '64 at a time': MOST, '500/s': { perSecond: 500 } };
-const HEADINGS = ['', 'events/s', 'CPU µs', 'bare CPU µs', 'ratio', 'PostgreSQL CPU µs', 'bare'];
+/** The folder of another checkout. */
+const BEFORE = process.env.BENCH_BEFORE;
+const BASELINE = BEFORE ? 'before' : 'bare';
+const HEADINGS = ['', 'events/s', 'CPU µs', `${BASELINE} CPU µs`, 'ratio', 'PostgreSQL CPU µs', BASELINE];
 
 /** The service or its baseline, and a caller of it. */
 interface Side {
@@ -35,14 +38,15 @@ interface Cost {
 
 /**
  * CPU time of the service per event that it accepts, compared with a bare Connect handler that publishes with one prepared
- * statement. Rounds alternate, and the ratio is their median, so that a machine whose speed drifts favors neither.
+ * statement. Rounds alternate, and the ratio is their median, so that a machine whose speed drifts favors neither. With
+ * BENCH_BEFORE, the folder of another checkout, the baseline is the service of that checkout, on a database of its own.
  */
 export async function benchPublish(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const database = await benchDatabase(stack);
   const settings = { ...database, SERVICES: 'webhooks', SERVICE_TOKENS: serviceToken(), LOG_LEVEL: 'fatal' };
-  const start = async (file: string, version = '2') => {
-    const server = await startBenchProcess(file, { ...settings, HTTP_VERSION: version });
+  const start = async (file: string, more?: Record<string, string>, checkout?: string) => {
+    const server = await startBenchProcess(file, { ...settings, ...more }, checkout);
     stack.defer(() => void server.child.kill());
     return server;
   };
@@ -50,42 +54,49 @@ export async function benchPublish(): Promise<void> {
     stack.defer(() => caller.close());
     return { server, caller, eventsPerCall };
   };
+  const manySideOf = (server: BenchProcess) =>
+    sideOf(server, batchCaller(server.url, TOKEN, EVENTS_PER_CALL), EVENTS_PER_CALL);
   const service = await start('internal-api-server.ts');
+  const before = BEFORE
+    ? await start('internal-api-server.ts', await benchDatabase(stack, BEFORE), BEFORE)
+    : undefined;
   console.log(`publish: events of 1 KB, ${availableParallelism()} cores, callers and PostgreSQL on them too`);
   const rows: string[][] = [];
   for (const [protocol, callerOf] of Object.entries(CALLERS)) {
-    const bareServer = await start('bare-publish-server.ts', protocol === 'grpc' ? '2' : '1.1');
-    const [ours, bare] = [service, bareServer].map((server) => sideOf(server, callerOf(server.url, TOKEN)));
-    for (const side of [ours!, bare!]) await measure(side, MOST, WARM_UP_EVENTS);
+    const version = protocol === 'grpc' ? '2' : '1.1';
+    const other = before ?? (await start('bare-publish-server.ts', { HTTP_VERSION: version }));
+    const [ours, baseline] = [service, other].map((server) => sideOf(server, callerOf(server.url, TOKEN)));
+    for (const side of [ours!, baseline!]) await measure(side, MOST, WARM_UP_EVENTS);
     for (const [name, load] of Object.entries(LOADS)) {
-      rows.push([`PublishEvent, ${protocol}, ${name}`, ...(await compare(ours!, bare!, load))]);
+      rows.push([`PublishEvent, ${protocol}, ${name}`, ...(await compare(ours!, baseline!, load))]);
     }
     if (protocol !== 'grpc') continue;
-    const many = sideOf(service, batchCaller(service.url, TOKEN, EVENTS_PER_CALL), EVENTS_PER_CALL);
-    await measure(many, { atATime: 4 }, WARM_UP_EVENTS);
+    const many = manySideOf(service);
+    const manyBaseline = before ? manySideOf(before) : baseline!;
+    for (const side of [many, manyBaseline]) await measure(side, { atATime: 4 }, WARM_UP_EVENTS);
     const name = `PublishEvents, ${protocol}, ${EVENTS_PER_CALL} events a call, 4 at a time`;
-    rows.push([name, ...(await compare(many, bare!, { atATime: 4 }))]);
+    rows.push([name, ...(await compare(many, manyBaseline, { atATime: 4 }))]);
   }
   console.log(`\n${textTable([HEADINGS, ...rows])}`);
 }
 
 const serviceToken = () => `bench|${createHash('sha256').update(TOKEN).digest('hex')}|publish:product`;
 
-async function compare(service: Side, bare: Side, load: Load): Promise<string[]> {
-  const rounds: { ours: Cost; bares: Cost }[] = [];
+async function compare(service: Side, baseline: Side, load: Load): Promise<string[]> {
+  const rounds: { ours: Cost; theirs: Cost }[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
     const ours = await measure(service, load, ROUND_EVENTS);
-    rounds.push({ ours, bares: await measure(bare, load, ROUND_EVENTS) });
+    rounds.push({ ours, theirs: await measure(baseline, load, ROUND_EVENTS) });
   }
   const middle = (numberOf: (round: (typeof rounds)[number]) => number, digits = 0) =>
     median(rounds.map(numberOf)).toFixed(digits);
   return [
     middle(({ ours }) => ours.perSecond),
     middle(({ ours }) => ours.serverUs),
-    middle(({ bares }) => bares.serverUs),
-    middle(({ ours, bares }) => ours.serverUs / bares.serverUs, 2),
+    middle(({ theirs }) => theirs.serverUs),
+    middle(({ ours, theirs }) => ours.serverUs / theirs.serverUs, 2),
     middle(({ ours }) => ours.postgresUs),
-    middle(({ bares }) => bares.postgresUs),
+    middle(({ theirs }) => theirs.postgresUs),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inFront, inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { type MerchantFilter, matchingMerchant } from '../../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
@@ -20,9 +20,9 @@ export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((paramet
     .selectFrom('funds.deduction')
     .select(columnsOf(DeductionEntity))
     .where('merchant_id', '=', parameters('merchantId'))
-    .where('environment', '=', parameters('environment'))
+    .where(inFront('environment', 'text', parameters('environment')))
     .where('open_debt_minor', '>', sql<bigint>`0`);
-  return inOrder(open, debtOrder, parameters).compile();
+  return inOrder(open.orderBy('environment'), debtOrder, parameters).compile();
 });
 
 /**

@@ -51,6 +51,14 @@ export function inOrder<DB, TB extends keyof DB, Row>(
 }
 
 /**
+ * Compares a column with a value in a read that is also ordered by the column, before the list's order: so only an index that has
+ * the column in front fits. Otherwise the planner may choose one across merchants, and read the rows of all of them, where most
+ * are of one. With `=` it would drop the column from the order.
+ */
+export const inFront = (column: string, type: 'text' | 'uuid', value: RawBuilder<unknown>) =>
+  sql<boolean>`${sql.ref(column)} = any (array[${value}]::${sql.raw(type)}[])`;
+
+/**
  * Restricts a read to the rows that a step of a search may read, in the list's order. `offset 0` keeps PostgreSQL from moving
  * filters of an outer query into this one, where it could choose another index for them.
  */

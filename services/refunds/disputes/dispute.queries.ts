@@ -2,7 +2,7 @@ import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { sql } from 'kysely';
 import type { CivilDate } from '../../platform/civil-date.ts';
 import { isAnyOf } from '../../platform/reads/ids.ts';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inFront, inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
@@ -16,16 +16,17 @@ export type DisputeReadRow = ReadTable<typeof DisputeEntity>;
 
 const db = queryBuilder<{ 'refunds.dispute': DisputeReadRow }>();
 
-function disputes(parameters: ReadParameters<Tenant>) {
-  return db
+const ofMerchant = (parameters: ReadParameters<Tenant>) =>
+  db
     .selectFrom('refunds.dispute')
     .select(columnsOf(DisputeEntity))
-    .where('merchant_id', '=', parameters('merchantId'))
-    .where('environment', '=', parameters('environment'));
-}
+    .where('merchant_id', '=', parameters('merchantId'));
 
-function matchingDisputes(parameters: ReadParameters<Tenant & DisputeFilter>) {
-  let query = disputes(parameters);
+const disputes = (parameters: ReadParameters<Tenant>) =>
+  ofMerchant(parameters).where('environment', '=', parameters('environment'));
+
+function matchingDisputes(parameters: ReadParameters<Tenant & DisputeFilter>, from = disputes(parameters)) {
+  let query = from;
   if (parameters.has('from')) query = query.where('opened_at', '>=', startOf(parameters('from'), 0));
   if (parameters.has('to')) query = query.where('opened_at', '<', startOf(parameters('to'), 1));
   if (parameters.has('paymentIntentId')) {
@@ -93,7 +94,10 @@ function disputePage(closedNull?: 'is' | 'is not') {
  * come first, have a separate index: in the index of both, many whose due date has passed may lie between them and the others.
  */
 export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisputeReadRow>((parameters) => {
-  let awaiting = noneWithOutcome(matchingDisputes(parameters), parameters)
+  const inEnvironment = ofMerchant(parameters).where(
+    inFront('environment', 'text', parameters('environment')),
+  );
+  let awaiting = noneWithOutcome(matchingDisputes(parameters, inEnvironment), parameters)
     .where('closed_at', 'is', null)
     .where('responded_at', 'is', null)
     .select(DUE_OR_OPENED.as('due_or_opened_at'));
@@ -103,13 +107,14 @@ export const selectAwaitingDisputes = prepareRead<AwaitingDisputePage, DueDisput
     .where('due_at', 'is not', null)
     .where(sql<boolean>`${DUE_OR_OPENED} > ${parameters('now')}`);
   const parts = [awaiting.where('due_at', 'is', null), dated].map((part) => {
-    const page = db.selectFrom(part.as('part')).selectAll();
+    const page = db.selectFrom(part.as('part')).selectAll().orderBy('environment');
     return sql`(${inOrder(page, dueDateOrder, parameters)})`;
   });
   const due = sql<DueDisputeReadRow>`(${sql.join(parts, sql` union all `)})`.as('due');
   return db
     .selectFrom(due)
     .selectAll()
+    .orderBy('environment')
     .orderBy('due_or_opened_at')
     .orderBy('id')
     .limit(parameters('limit'))

@@ -1,6 +1,6 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type SelectQueryBuilder, sql } from 'kysely';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inFront, inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { prepareRead, type ReadParameters } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
@@ -73,20 +73,17 @@ export type Deliveries = ReturnType<typeof deliveries>;
 /** What a list is read along: indexes have it after the merchant, and before the id. */
 export type Leading = 'environment' | 'subscriptionId' | 'resendId';
 
-/**
- * The deliveries with one value of `leading`, and ordered by it: so only an index that has it fits. Otherwise the planner may
- * choose the one by id alone, and read the open deliveries of all merchants, where most are of one. With `=` alone, it would
- * drop the order.
- */
+/** The deliveries with one value of `leading`, and ordered by it, so that the index by id alone does not fit. */
 export function deliveriesAlong(
   leading: Leading,
   parameters: ReadParameters<Tenant & DeliveryFilters>,
 ): Deliveries {
   const column = columnOf(leading);
   const [query, type] =
-    leading === 'environment' ? [ofMerchant(parameters), 'text'] : [deliveries(parameters), 'uuid'];
-  const values = sql`array[${parameters(leading)}]::${sql.raw(type)}[]`;
-  return query.where(sql<boolean>`${sql.ref(column)} = any (${values})`).orderBy(column, 'desc');
+    leading === 'environment'
+      ? ([ofMerchant(parameters), 'text'] as const)
+      : ([deliveries(parameters), 'uuid'] as const);
+  return query.where(inFront(column, type, parameters(leading))).orderBy(column, 'desc');
 }
 
 /** The column of what a list is read along. */

@@ -1,10 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { testList } from '../../../support/list-suite.ts';
+import { newTenant } from '../../../support/harness.ts';
+import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
+import { planOf } from '../../../support/list-walk.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../funds-caller.ts';
 import { debtList } from './debt-list.ts';
 
-const harness = testList('ListDebts', 'funds', debtList, [['', 'deduction_open_debt']]);
+const { harness, statements } = sharedListHarness('funds');
+
+it('reads only the debts of the merchant where most are of another', async () => {
+  await sqlOf(
+    harness(),
+    `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
+     select $1, 'live', gen_random_uuid(), 100, 100, now() - n * interval '1 min' from generate_series(5_000, 1, -1) n`,
+    [randomUUID()],
+  );
+  await sqlOf(harness(), 'analyze funds.deduction');
+  statements.length = 0;
+  await fundsCaller(harness().transports.inProcess).client.listDebts(newTenant());
+  expect(await planOf(harness(), statements.at(-1)!)).toContain('using deduction_open_debt ');
+});
+
+describeList('ListDebts', () => debtList(harness()));
+
+describePlans(() => debtList(harness()), statements, [['', 'deduction_open_debt']]);
 
 it('returns the source of a deduction and its open amount', async () => {
   const { client, tenant, write, sell } = fundsCaller(harness().transports.inProcess);

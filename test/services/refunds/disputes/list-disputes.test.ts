@@ -7,16 +7,34 @@ import {
   DisputeOutcome,
   DisputeStatus,
 } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
+import { DAY_MS } from '../../../../services/platform/durations.ts';
 import { hoursAgo } from '../../../support/ago.ts';
+import { copyRows } from '../../../support/copy-rows.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
+import { newTenant } from '../../../support/harness.ts';
 import { describeList, describePlans, sharedListHarness } from '../../../support/list-suite.ts';
 import { planOf } from '../../../support/list-walk.ts';
+import { sqlOf } from '../../../support/sql.ts';
 import { fundsCaller } from '../../funds/funds-caller.ts';
 import { awaitingDisputeList } from '../queues/awaiting-dispute-list.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 import { disputeList } from './dispute-list.ts';
 
 const { harness, statements } = sharedListHarness('refunds,funds');
+
+it('reads only the disputes of the merchant by due date where most are of another', async () => {
+  const { refunds, write } = refundsOf(harness());
+  const disputeId = randomUUID();
+  const dueAt = timestampFromDate(new Date(Date.now() + DAY_MS));
+  await refunds.openDispute({ ...write(), disputeId, paymentIntentId: randomUUID(), dueAt });
+  await copyRows(harness(), 'refunds.dispute', ['id', disputeId], 5_000);
+  await sqlOf(harness(), 'analyze refunds.dispute');
+  statements.length = 0;
+  await refunds.listDisputes({ ...newTenant(), order: DisputeOrder.DUE_DATE });
+  const plan = await planOf(harness(), statements.at(-1)!);
+  expect(plan).toContain('using dispute_awaiting ');
+  expect(plan).toContain('using dispute_awaiting_undated ');
+});
 
 describe('ListDisputes', () => {
   describeList('pages', () => disputeList(harness()));

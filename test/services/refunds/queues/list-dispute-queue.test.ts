@@ -16,17 +16,11 @@ const { harness, statements } = sharedListHarness('refunds,funds');
 
 const { MERCHANT, OPERATIONS } = ActionOwner;
 
-describeQueue(
-  'ListDisputeQueue',
-  () => disputeQueue(harness()),
-  statements,
-  [
-    ['', 'dispute_queue'],
-    ['dueBy', 'dispute_queue'],
-    ['responsesOnly', 'dispute_queue_responses'],
-  ],
-  [['', 'dispute_queue_merchant']],
-);
+describeQueue('ListDisputeQueue', () => disputeQueue(harness()), statements, [
+  ['', 'dispute_queue'],
+  ['dueBy', 'dispute_queue'],
+  ['responsesOnly', 'dispute_queue_responses'],
+]);
 
 it('awaits the merchant until the response or the due date, then the submission of the response, then the outcome', async () => {
   const { refunds, tenant, write } = refundsOf(harness(), 'grpc');

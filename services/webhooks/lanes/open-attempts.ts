@@ -62,8 +62,8 @@ interface OpenAttempt {
   index: number | undefined;
   /** Until the response has ended. */
   exchange: Exchange | undefined;
-  /** Whether it was reported to be in flight: once that is recorded, any process may report its end. */
-  isReportedInFlight: boolean;
+  /** Whether its result was reported, or that it is in flight: once the latter is recorded, any process may report its end. */
+  isReported: boolean;
 }
 
 export interface OpenAttemptsDeps {
@@ -123,7 +123,7 @@ export class OpenAttempts {
       startedAtMs: performance.now(),
       index: this.#open.length,
       exchange: undefined,
-      isReportedInFlight: false,
+      isReported: false,
     };
     this.#open.push(attempt);
     queue.started(delivery, subscription, attempt.startedAtMs);
@@ -154,8 +154,8 @@ export class OpenAttempts {
   }
 
   #recordInFlight(attempt: OpenAttempt): void {
-    if (attempt.isReportedInFlight || !attempt.exchange) return;
-    attempt.isReportedInFlight = true;
+    if (attempt.isReported) return;
+    attempt.isReported = true;
     this.#deps.reports.add(this.#reportOf(attempt));
   }
 
@@ -183,6 +183,8 @@ export class OpenAttempts {
       onFreed();
     };
     const isUrgent = !isSuccess(result) || delivery.status !== 'PENDING' || delivery.ordered;
+    // Reporting it to be in flight after its result would make the buffer forget a result that is set aside.
+    attempt.isReported = true;
     // A result that is set aside stays known to its queue, so that the delivery is not read and sent again.
     this.#deps.reports.add(this.#reportOf(attempt, result), {
       onRecorded,

@@ -41,7 +41,7 @@ export const membersTexts = {
     saveContact: 'Salvar contato',
     back: 'Voltar para Equipe',
     notices: {
-      role: 'Papel alterado. As sessões da pessoa foram encerradas.',
+      role: 'Papel salvo. Se mudou, as sessões da pessoa foram encerradas.',
       removed: 'Membro removido.',
       invited:
         'Convite criado, válido por sete dias. Avise a pessoa: ela o encontra na página inicial ao entrar com este e-mail.',
@@ -104,7 +104,7 @@ export const membersTexts = {
     saveContact: 'Save contact',
     back: 'Back to Team',
     notices: {
-      role: 'Role changed. The person’s sessions have ended.',
+      role: 'Role saved. If it changed, the person’s sessions have ended.',
       removed: 'Member removed.',
       invited:
         'Invitation created, valid for seven days. Tell the person: they find it on the home page after signing in with this email.',

@@ -114,7 +114,7 @@ test('a page shows only its own notices', async () => {
     (await visitor.get(`${path}?notice=${encodeURIComponent(name)}`)).document.querySelector(
       '[role="status"]',
     )?.text;
-  expect(await said('role')).toContain('Role changed');
+  expect(await said('role')).toContain('Role saved');
   const others = [
     '',
     'other',

@@ -37,9 +37,17 @@ test('a member gets another role, and has to sign in again', async () => {
   expect((await developer.get(path)).status).toBe(403);
   const raised = await admin.submit(path, `${developer.accountId}/role`, { role: 'admin' });
   expect(raised.path).toBe(`${path}?notice=role`);
-  expect(raised.document.querySelector('[role="status"]')?.text).toContain('Role changed');
   expect(await hasToSignIn(developer, path)).toBe(true);
   expect(await roleOf(merchant, developer.accountId)).toBe(Role.ADMIN);
+});
+
+test('a member whose role is saved unchanged stays signed in, and the notice says nothing else', async () => {
+  const { merchant, admin, path } = await newMerchant();
+  const developer = await fixture.signIn({ [merchant]: Role.DEVELOPER });
+  const saved = await admin.submit(path, `${developer.accountId}/role`, { role: 'developer' });
+  const notice = saved.document.querySelector('[role="status"]')?.text;
+  expect(notice).toBe('Role saved. If it changed, the person’s sessions have ended.');
+  expect(await hasToSignIn(developer, path)).toBe(false);
 });
 
 test('a removed member has to sign in again', async () => {

@@ -9,12 +9,15 @@ import { recordSessionAudit } from '../audit/record-session-audit.ts';
 
 /**
  * Ends the open sessions that match a condition at `:now`, and deletes their mirrors, which waits for the writes that are
- * made with them. Returns their ids. Lowers expires_at too, because expired sessions are deleted by it.
+ * made with them. Locks them in the order of their ids, as every statement that ends several does. Returns their ids. Lowers
+ * expires_at too, because expired sessions are deleted by it.
  */
 export const endSessions = (condition: string) => `
-with ended as (
-  update accounts.session set ended_at = :now, expires_at = least(expires_at, :now)
-   where ${condition} and ended_at is null returning id, token_sha256
+with ending as (
+  select account_id, id from accounts.session where ${condition} and ended_at is null order by id for update
+), ended as (
+  update accounts.session as s set ended_at = :now, expires_at = least(s.expires_at, :now)
+    from ending where s.account_id = ending.account_id and s.id = ending.id returning s.id, s.token_sha256
 ), unmirrored as (
   delete from platform.session where token_sha256 in (select token_sha256 from ended)
 )

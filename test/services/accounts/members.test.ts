@@ -7,7 +7,7 @@ import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb
 import { DAY_MS } from '../../../services/platform/durations.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
 import { newTenant, startHarness, type TestTenant } from '../../support/harness.ts';
-import { sqlOf } from '../../support/sql.ts';
+import { lockWaits, openSession, sqlOf } from '../../support/sql.ts';
 import { accountsFixture, newPerson } from './accounts-fixture.ts';
 
 const WEEK_MS = 7 * DAY_MS;
@@ -194,6 +194,25 @@ describe('a change of role', () => {
     await expectRefusal(setContact(again.headers), Code.PermissionDenied, 'ROLE_MISSING');
     await fixture().change(tenant, accountId, Role.ADMIN);
     await setContact((await fixture().signIn(person)).headers);
+  });
+
+  it('locks the sessions in the order in which a sign-out everywhere does', async () => {
+    const tenant = newTenant();
+    await fixture().join(tenant, Role.ADMIN);
+    const person = newPerson();
+    const { accountId, sessionId: first } = await fixture().join(tenant, Role.VIEWER, person);
+    const { sessionId: last } = await fixture().signIn(person);
+    await using other = await openSession(harness.databaseUrl);
+    const lock = (id: string) =>
+      other.query('select from accounts.session where id = $1 for update nowait', [id]);
+    await other.query('begin');
+    await lock(first);
+    const changed = fixture().change(tenant, accountId, Role.DEVELOPER);
+    await expect.poll(() => lockWaits(harness)).toHaveLength(1);
+    await lock(last);
+    await other.query('commit');
+    await changed;
+    expect(await openSessions(accountId)).toBe(0);
   });
 
   it('leaves only the session in which a person lowers their own role', async () => {

@@ -5,7 +5,7 @@ import { ALL_GRANTS } from '../../services/platform/rpc/grants.ts';
 import { expectRefusal } from './expect-refusal.ts';
 import { newTenant, type TestTenant } from './harness.ts';
 import { describeList, describePlans } from './list-suite.ts';
-import { fittingRows, type ListSubject, maxLimitOf, walk } from './list-walk.ts';
+import { fittingRows, type ListSubject, maxLimitOf, planOf, walk } from './list-walk.ts';
 import { sqlOf } from './sql.ts';
 
 /** The filters of a request for the work of one merchant, of one environment, or of all. */
@@ -26,6 +26,8 @@ export interface Queue {
   readonly table: string;
   /** Whether its plans are those of many rows, because indexes of few rows cost the same. */
   readonly isMultiplied?: boolean;
+  /** Copies the rows of a merchant thousands of times. Required for plans of one merchant. */
+  copyRowsOf?(merchantId: string): Promise<void>;
   /** Adds the work of a thousand rows and finishes it; absent when the rows of finished work are deleted. */
   addFinished?(): Promise<void>;
 }
@@ -45,6 +47,11 @@ export function describeQueue(
 ): void {
   const { table, isMultiplied, addFinished } = queueOf();
   const multiplied = isMultiplied ? table : undefined;
+  if (plansOfMerchant.length > 0) {
+    // Before there are rows of further merchants.
+    it(`${name} reads only what it lists, where nearly all of the work is of one merchant and alike`, () =>
+      expectPlansOfAlikeRows(queueOf(), statements, plans, plansOfMerchant));
+  }
   describeList(name, () => queueOf().subjectOf((tenant) => tenant));
   describePlans(() => queueOf().subjectOf(() => ({})), statements, plans, multiplied);
   if (plansOfMerchant.length > 0) {
@@ -59,6 +66,34 @@ export function describeQueue(
         expectIndexesToSkipFinished(queueOf(), [...plans, ...plansOfMerchant]));
     }
   });
+}
+
+/** Statistics that say that nearly all rows have the value of a filter make an index without its column look as good. */
+async function expectPlansOfAlikeRows(
+  queue: Queue,
+  statements: string[],
+  plans: Plans,
+  plansOfMerchant: Plans,
+): Promise<void> {
+  const ofAll = queue.subjectOf(() => ({}));
+  const ofMerchant = queue.subjectOf((tenant) => tenant);
+  const { harness } = ofAll;
+  const { tenant, insert } = await ofAll.fixtureOf(newTenant());
+  await insert(0);
+  await queue.copyRowsOf!(tenant.merchantId);
+  await sqlOf(harness, `analyze ${queue.table}`);
+  for (const [subject, expected] of [
+    [ofAll, plans],
+    [ofMerchant, plansOfMerchant],
+  ] as const) {
+    const { list } = await subject.fixtureOf(newTenant());
+    for (const [name, index] of expected) {
+      statements.length = 0;
+      await list({ filters: name ? { [name]: subject.filters[name]!.values[0]! } : {}, limit: 1 });
+      expect(await planOf(harness, statements.at(-1)!)).toContain(`using ${index} `);
+    }
+  }
+  await sqlOf(harness, `delete from ${queue.table} where merchant_id = $1`, [tenant.merchantId]);
 }
 
 async function expectEveryEnvironment(queue: Queue): Promise<void> {

@@ -1,7 +1,11 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type NotNull, sql } from 'kysely';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
-import { type MerchantFilter, matchingMerchant } from '../../platform/reads/merchant-filter.ts';
+import { inFront, inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import {
+  alongMerchant,
+  type MerchantFilter,
+  matchingMerchant,
+} from '../../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf } from '../../platform/reads/read-table.ts';
@@ -27,12 +31,16 @@ export const advanceQueueOrder: ListOrder<AdvanceRequestReadRow> = {
 
 /** One page of requests to review or pay out. */
 export const selectAdvanceQueue = prepareRead<AdvanceQueuePage, AdvanceRequestReadRow>((parameters) => {
-  let query = matchingMerchant(
+  let query = alongMerchant(
     db.selectFrom('advances.request').select(columnsOf(AdvanceRequestEntity)),
     parameters,
   );
   query = query.where(sql<boolean>`status in ('PENDING_REVIEW', 'APPROVED')`);
-  if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  if (parameters.has('status')) {
+    query = parameters.has('merchantId')
+      ? query.where('status', '=', parameters('status'))
+      : query.where(inFront('status', 'text', parameters('status'))).orderBy('status');
+  }
   return inOrder(query, advanceQueueOrder, parameters).compile();
 });
 
@@ -52,13 +60,13 @@ interface ProviderQueuePage extends MerchantFilter, PageRange {
 
 /** One page of payouts that await the provider. */
 export const selectProviderQueue = prepareRead<ProviderQueuePage, ReleasedReadRow>((parameters) => {
-  const requests = matchingMerchant(
-    db.selectFrom('advances.request').select(columnsOf(AdvanceRequestEntity)),
-    parameters,
-  ).$narrowType<{ released_at: NotNull }>();
+  const requests = db
+    .selectFrom('advances.request')
+    .select(columnsOf(AdvanceRequestEntity))
+    .$narrowType<{ released_at: NotNull }>();
   const query = parameters.has('stuckOnly')
-    ? requests.where(sql.raw<boolean>(TO_RESOLVE))
-    : requests
+    ? matchingMerchant(requests, parameters).where(sql.raw<boolean>(TO_RESOLVE))
+    : alongMerchant(requests, parameters)
         .where('payout_accepted_at', 'is', null)
         .where(sql<boolean>`(status = 'RELEASED' or payout_submitted_at is not null)`);
   return inOrder(query, providerQueueOrder, parameters).compile();

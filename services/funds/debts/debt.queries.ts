@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { inFront, inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
-import { type MerchantFilter, matchingMerchant } from '../../platform/reads/merchant-filter.ts';
+import { alongMerchant, type MerchantFilter } from '../../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf, type ReadTable } from '../../platform/reads/read-table.ts';
@@ -42,7 +42,7 @@ export const AVAILABLE_TO_DEBT = `lateral (
 /** A page of the open debts of all merchants whose available balance is negative; undefined filters are ignored. */
 export const selectDebtQueue = prepareRead<MerchantFilter & PageRange, DebtReadRow>((parameters) => {
   const account = sql<object>`${sql.raw(AVAILABLE_TO_DEBT)}`.as('account');
-  const open = matchingMerchant(
+  const open = alongMerchant(
     db
       .selectFrom('funds.deduction as debt')
       .innerJoin(account, (join) => join.onTrue())

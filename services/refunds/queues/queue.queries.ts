@@ -1,7 +1,11 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import { type NotNull, sql } from 'kysely';
-import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
-import { type MerchantFilter, matchingMerchant } from '../../platform/reads/merchant-filter.ts';
+import { inFront, inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import {
+  alongMerchant,
+  type MerchantFilter,
+  matchingMerchant,
+} from '../../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
 import { columnsOf } from '../../platform/reads/read-table.ts';
@@ -37,7 +41,7 @@ const disputesOfCase = sql`select closed_at from refunds.dispute
 
 /** One page of open cases. */
 export const selectRefundCaseQueue = prepareRead<RefundCaseQueuePage, QueuedCaseReadRow>((parameters) => {
-  let query = matchingMerchant(
+  let query = alongMerchant(
     db
       .selectFrom('refunds.refund_case')
       .select(columnsOf(RefundCaseEntity))
@@ -48,7 +52,12 @@ export const selectRefundCaseQueue = prepareRead<RefundCaseQueuePage, QueuedCase
     parameters,
   );
   query = query.where(sql<boolean>`status in (${OPEN})`);
-  if (parameters.has('status')) query = query.where('status', '=', parameters('status'));
+  if (parameters.has('status')) {
+    query =
+      parameters.has('merchantId') || parameters.has('blocker')
+        ? query.where('status', '=', parameters('status'))
+        : query.where(inFront('status', 'text', parameters('status'))).orderBy('status');
+  }
   if (parameters.has('blocker')) {
     query = query
       .where(sql<boolean>`blocked_by <> '{}'`)
@@ -75,7 +84,7 @@ export const providerQueueOrder: ListOrder<ProcessingReadRow> = {
 };
 
 export const selectProviderQueue = prepareRead<ProviderQueuePage, ProcessingReadRow>((parameters) => {
-  let query = matchingMerchant(
+  let query = alongMerchant(
     db.selectFrom('refunds.refund_case').select(columnsOf(RefundCaseEntity)),
     parameters,
   )

@@ -4,13 +4,14 @@ import { newTenant, type TestHarness } from '../../support/harness.ts';
 import { newestFirst, rpcPage } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
 import { SOLD } from './advances-caller.ts';
-import { copyRequest, PlacedRequests, requestsOf } from './request-rows.ts';
+import { copyRequest, copyRequestsOf, PlacedRequests, requestsOf } from './request-rows.ts';
 
 /** The queue of requests to review or pay out, for the queue suite. */
 export function advanceQueue(harness: TestHarness): Queue {
   return {
     table: 'advances.request',
     list: (transport) => createClient(AdvanceService, transport).listAdvanceQueue({}),
+    copyRowsOf: (merchantId) => copyRequestsOf(harness, merchantId, 5_000),
     async addFinished() {
       const { advances, write, request } = requestsOf(harness.transports.inProcess, newTenant());
       const { id: advanceRequestId } = (await request()).advanceRequest;

@@ -6,7 +6,7 @@ import { newestFirst, rpcPage } from '../../support/list-walk.ts';
 import type { Queue } from '../../support/queue-suite.ts';
 import { sqlOf } from '../../support/sql.ts';
 import { SOLD } from './advances-caller.ts';
-import { copyRequest, requestsOf } from './request-rows.ts';
+import { copyRequest, copyRequestsOf, requestsOf } from './request-rows.ts';
 
 /** The time of a place in the queue, after the sale. */
 const releasedAt = (place: number) => new Date(Date.UTC(2020, 6, 1) + place);
@@ -24,6 +24,7 @@ export function providerQueue(harness: TestHarness): Queue {
   return {
     table: 'advances.request',
     list: (transport) => createClient(AdvanceService, transport).listProviderQueue({}),
+    copyRowsOf: (merchantId) => copyRequestsOf(harness, merchantId, 5_000),
     async addFinished() {
       const { payOut, accept } = payoutsOf(harness, newTenant());
       const advanceRequestId = await payOut(0);

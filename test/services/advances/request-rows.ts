@@ -68,6 +68,20 @@ export class PlacedRequests {
   }
 }
 
+/** Copies the requests of a merchant with their quotes. */
+export async function copyRequestsOf(
+  harness: TestHarness,
+  merchantId: string,
+  copies: number,
+): Promise<void> {
+  const requests = await sqlOf<{ id: string }>(
+    harness,
+    'select id from advances.request where merchant_id = $1',
+    [merchantId],
+  );
+  for (const { id } of requests) await copyRequest(harness, id, copies);
+}
+
 /** Copies a request with its quote; `changes` replaces columns of the request. */
 export async function copyRequest(
   harness: TestHarness,

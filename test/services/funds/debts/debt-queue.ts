@@ -27,6 +27,14 @@ export function debtQueue(harness: TestHarness): Queue {
         };
       },
     }),
+    async copyRowsOf(merchantId) {
+      await sqlOf(
+        harness,
+        `insert into funds.deduction (merchant_id, environment, source_id, amount_minor, open_debt_minor, occurred_at)
+         select $1, 'live', gen_random_uuid(), 100, 100, now() from generate_series(1, 5_000)`,
+        [merchantId],
+      );
+    },
     async addFinished() {
       await sqlOf(
         harness,

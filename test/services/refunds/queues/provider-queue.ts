@@ -22,6 +22,7 @@ export function providerQueue(harness: TestHarness): Queue {
     table: 'refunds.refund_case',
     isMultiplied: true,
     list: (transport) => createClient(RefundCaseService, transport).listProviderQueue({}),
+    copyRowsOf: (merchantId) => copyRows(harness, 'refunds.refund_case', ['merchant_id', merchantId], 5_000),
     addFinished: () => addFinishedCases(harness),
     subjectOf: (scopeOf) => ({
       harness,

@@ -23,6 +23,7 @@ export function refundCaseQueue(harness: TestHarness): Queue {
     table: 'refunds.refund_case',
     isMultiplied: true,
     list: (transport) => createClient(RefundCaseService, transport).listRefundCaseQueue({}),
+    copyRowsOf: (merchantId) => copyRows(harness, 'refunds.refund_case', ['merchant_id', merchantId], 5_000),
     addFinished: () => addFinishedCases(harness),
     subjectOf: (scopeOf) => ({
       harness,

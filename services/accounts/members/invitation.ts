@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../platform/durations.ts';
 import { failedPrecondition } from '../../platform/errors.ts';
 
-/** How long an invitation can be accepted. */
+/** How long an invitation can be accepted. The list of open ones reads only those created within this time. */
 export const INVITATION_LIFETIME_MS = 7 * DAY_MS;
 
 export type InvitationState = 'OPEN' | 'ACCEPTED' | 'REVOKED' | 'EXPIRED';

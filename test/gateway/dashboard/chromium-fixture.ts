@@ -1,6 +1,7 @@
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { expect } from 'vitest';
+import type { BrowserContext, Page } from 'playwright-core';
+import { expect, onTestFinished } from 'vitest';
+import { sharedChromium } from '../../support/chromium.ts';
 import type { Visitor } from './dashboard-fixture.ts';
 
 interface WindowOptions {
@@ -10,19 +11,19 @@ interface WindowOptions {
   readonly width?: number;
 }
 
-/** A separate window with a person's session. Requests to other hosts fail, and are counted by `foreign`. */
+/** A separate window with a person's session, until the test ends. Requests to other hosts fail, and are counted by `foreign`. */
 export async function openWindow(
-  browser: Browser,
   baseUrl: string,
   visitor: Visitor | undefined,
   { javaScriptEnabled = true, locale = 'en', width = 1280 }: WindowOptions = {},
 ): Promise<{ context: BrowserContext; page: Page; foreign: string[]; violations: string[] }> {
-  const context = await browser.newContext({
+  const context = await (await sharedChromium()).newContext({
     baseURL: baseUrl,
     javaScriptEnabled,
     locale,
     viewport: { width, height: 900 },
   });
+  onTestFinished(() => context.close());
   const foreign: string[] = [];
   const violations: string[] = [];
   // Not routed, which would turn the browser's cache off. The browser reaches no other hosts.

@@ -6,7 +6,6 @@ import { SMALL_SIZE } from '../../../local/demo/data/demo-tenant.ts';
 import { writeDemoTenant } from '../../../local/demo/demo-data.ts';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { sharedChromium } from '../../support/chromium.ts';
 import { tableFaults } from '../table-faults.ts';
 import { openWindow } from './chromium-fixture.ts';
 import type { Visitor } from './dashboard-fixture.ts';
@@ -90,7 +89,7 @@ async function faultsOfNarrower(page: Page): Promise<string[]> {
 }
 
 it('no table scrolls sideways or splits an id, an amount, a date or a word; amounts and words are whole on tablets and paper too', async () => {
-  const { context, page } = await openWindow(await sharedChromium(), fixture.baseUrl, admin);
+  const { context, page } = await openWindow(fixture.baseUrl, admin);
   const queue = [base, `${base}/refunds?status=`, `${base}/disputes?status=`, `${base}/search?q=R-10`];
   const known = new Map<string, Set<string>>();
   const seen = new Set<string>();
@@ -118,5 +117,4 @@ it('no table scrolls sideways or splits an id, an amount, a date or a word; amou
   }
   expect(faults).toEqual([]);
   expect(KINDS_WITH_TABLES.filter((kind) => !withTables.has(kind))).toEqual([]);
-  await context.close();
 });

@@ -3,12 +3,11 @@ import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { AdvanceService } from '../../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { sharedChromium } from '../../../support/chromium.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
 import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 
-const [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
+const fixture = await sharedDashboard();
 
 /** A person who may request advances, whose merchant has much to advance. */
 async function seller(): Promise<{ visitor: Visitor; home: string; approve(id: string): Promise<unknown> }> {
@@ -25,10 +24,8 @@ async function seller(): Promise<{ visitor: Visitor; home: string; approve(id: s
 
 it('leads from an empty list to a request, on pages that fit and are accessible', async () => {
   const { visitor, home, approve } = await seller();
-  const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, visitor, {
-    width: 320,
-    locale: 'pt-BR',
-  });
+  const narrow = { width: 320, locale: 'pt-BR' };
+  const { page, foreign, violations } = await openWindow(fixture.baseUrl, visitor, narrow);
   const check = async () => {
     expect(await accessibilityFaults(page)).toEqual([]);
     await expectToFit(page, [1280]);
@@ -63,5 +60,4 @@ it('leads from an empty list to a request, on pages that fit and are accessible'
   // The browser itself logs the 422 of the refused form.
   const errors = violations.filter((text) => !text.includes('422'));
   expect([foreign, errors]).toEqual([[], []]);
-  await context.close();
 });

@@ -1,39 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { pino } from 'pino';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createDashboard, type Dashboard } from '../../../../gateway/dashboard/dashboard.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
 import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { sharedChromium } from '../../../support/chromium.ts';
 import { tablesWith } from '../../../support/sql.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
-import { type DashboardFixture, startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
+import { startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
 
 const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
 
-describe('an API key that was shown', () => {
+describe('an API key that was shown', async () => {
   const log: string[] = [];
-  let fixture: DashboardFixture;
-  let dashboard: Dashboard;
-  let baseUrl: string;
-  let browser: Browser;
+  const fixture = await startDashboardFixture();
+  const logger = pino({ level: 'trace' }, { write: (line) => void log.push(line) });
+  const transport = fixture.harness.services.transportFor(DASHBOARD_CALLER);
+  const dashboard = await createDashboard({ config: fixture.harness.config, transport, logger });
+  const baseUrl = await dashboard.listen({ host: '127.0.0.1', port: 0 });
   let merchant: string;
   let developer: Visitor;
-
-  beforeAll(async () => {
-    fixture = await startDashboardFixture();
-    const logger = pino({ level: 'trace' }, { write: (line) => void log.push(line) });
-    const transport = fixture.harness.services.transportFor(DASHBOARD_CALLER);
-    dashboard = await createDashboard({ config: fixture.harness.config, transport, logger });
-    await dashboard.listen({ host: '127.0.0.1', port: 0 });
-    baseUrl = `http://127.0.0.1:${(dashboard.server.address() as AddressInfo).port}`;
-    browser = await sharedChromium();
-  });
   beforeEach(async () => {
     merchant = randomUUID();
     developer = await fixture.signIn({ [merchant]: Role.ADMIN });
@@ -64,7 +53,7 @@ describe('an API key that was shown', () => {
   }
 
   test('is not shown by a reload, back, forward, another tab, or the history', async () => {
-    const { context, page, foreign, violations } = await openWindow(browser, baseUrl, developer);
+    const { context, page, foreign, violations } = await openWindow(baseUrl, developer);
     const key = await issue(page);
     expect(page.url()).not.toContain(key);
     page.on('dialog', (dialog) => dialog.accept());
@@ -89,11 +78,10 @@ describe('an API key that was shown', () => {
     expect(await keysOf()).toHaveLength(1);
     expect(foreign).toEqual([]);
     expect(violations).toEqual([]);
-    await context.close();
   });
 
   test('is also shown after a double click', async () => {
-    const { context, page } = await openWindow(browser, baseUrl, developer);
+    const { page } = await openWindow(baseUrl, developer);
     await page.goto(path());
     await page.getByLabel('Name').fill('till');
     await page.getByLabel('webhooks:manage').check();
@@ -101,11 +89,10 @@ describe('an API key that was shown', () => {
     await page.getByRole('heading', { name: 'Your new key' }).waitFor();
     expect(await page.locator('.secret code').textContent()).toMatch(KEY);
     expect(await keysOf()).toHaveLength(1);
-    await context.close();
   });
 
   test('a form that was sent can be sent again once the page is back from the back-forward cache', async () => {
-    const { context, page } = await openWindow(browser, baseUrl, developer);
+    const { page } = await openWindow(baseUrl, developer);
     await page.goto(path());
     const isIgnored = () =>
       page.evaluate<boolean>(
@@ -118,11 +105,10 @@ describe('an API key that was shown', () => {
     await page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))");
     expect(await looksSending()).toBe(0);
     expect(await isIgnored()).toBe(false);
-    await context.close();
   });
 
   test('is accessible where it is shown, can be copied, and is removed when the page is left', async () => {
-    const { context, page } = await openWindow(browser, baseUrl, developer, { width: 320 });
+    const { context, page } = await openWindow(baseUrl, developer, { width: 320 });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const key = await issue(page);
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -133,11 +119,10 @@ describe('an API key that was shown', () => {
     // As for the back-forward cache, which this browser does not use.
     await page.evaluate("dispatchEvent(new Event('pagehide'))");
     expect(await page.content()).not.toContain(key);
-    await context.close();
   });
 
   test('is in no cookie or storage, no log, and not in the database', async () => {
-    const { context, page } = await openWindow(browser, baseUrl, developer);
+    const { context, page } = await openWindow(baseUrl, developer);
     const first = await issue(page);
     await page.goto(path());
     await page.getByText('Rotate', { exact: true }).click();
@@ -158,6 +143,5 @@ describe('an API key that was shown', () => {
       expect(await tablesWith(fixture.harness, [secret])).toEqual([]);
     }
     expect(log.join('')).toContain('/api-keys/issue');
-    await context.close();
   });
 });

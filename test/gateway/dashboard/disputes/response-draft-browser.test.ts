@@ -3,7 +3,6 @@ import { createClient } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { refundsOf } from '../../../services/refunds/refund-case-fixture.ts';
-import { sharedChromium } from '../../../support/chromium.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { openWindow } from '../chromium-fixture.ts';
 import { sharedDashboard } from '../dashboard-fixture.ts';
@@ -12,13 +11,13 @@ const TEXT = 'Delivered on 20 November.';
 
 /** A response to a dispute, written but not sent. */
 async function writeResponse() {
-  const [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
+  const fixture = await sharedDashboard();
   const { refunds, tenant, write } = refundsOf(fixture.harness, 'inProcess', newTenant());
   const dispute = { disputeId: randomUUID(), paymentIntentId: randomUUID() };
   await refunds.openDispute({ ...write(), ...dispute });
   const roles = { [tenant.merchantId]: Role.FINANCE };
   const visitor = await fixture.signIn(roles);
-  const window = await openWindow(browser, fixture.baseUrl, visitor);
+  const window = await openWindow(fixture.baseUrl, visitor);
   const path = `/live/${tenant.merchantId}/disputes/${dispute.disputeId}`;
   await window.page.goto(path);
   await window.page.getByLabel('Response').fill(TEXT);
@@ -36,7 +35,6 @@ it('a response that is written while the session ends is still there after signi
   await context.addCookies([{ name: '__Host-session', value: token, url, httpOnly: true, secure: true }]);
   await page.goto(path);
   expect(await page.getByLabel('Response').inputValue()).toBe(TEXT);
-  await context.close();
 });
 
 it('a response that is sent after the session has ended is still there after signing in again', async () => {
@@ -59,5 +57,4 @@ it('a response that is sent after the session has ended is still there after sig
   await page.reload();
   expect(await page.getByText('Response sent.').count()).toBe(0);
   expect(violations).toEqual([]);
-  await context.close();
 });

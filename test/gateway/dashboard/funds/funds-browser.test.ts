@@ -1,46 +1,36 @@
-import type { Browser } from 'playwright-core';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { BlockReason } from '../../../../proto/gen/payments/funds/v1/funds_pb.js';
 import { civilDateAt } from '../../../../services/platform/civil-date.ts';
 import { fundsCaller } from '../../../services/funds/funds-caller.ts';
-import { sharedChromium } from '../../../support/chromium.ts';
 import { newTenant } from '../../../support/harness.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { sharedDashboard } from '../dashboard-fixture.ts';
 
-let fixture: SharedDashboard;
-let browser: Browser;
-let visitor: Visitor;
-let home: string;
-let dueDate: string;
-let dueMonth: string;
-let heldSaleId: string;
-beforeAll(async () => {
-  [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
-  const funds = fundsCaller(fixture.transport, newTenant());
-  visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
-  home = `/live/${funds.tenant.merchantId}/funds`;
-  await funds.deduct(123_456n);
-  const sales = Array.from({ length: 12 }, (_, index) => index + 1);
-  await Promise.all(
-    sales.map((n) => funds.sell({ gross: BigInt(n * 123_457), fees: BigInt(n * 4_000), installments: n })),
-  );
-  const held = await funds.sell({ gross: 9_007_199_000_000_000n, installments: 2 });
-  heldSaleId = held.saleId;
-  dueDate = held.installments[0]!.date;
-  dueMonth = dueDate.slice(0, 7);
-  await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
-  await funds.sell({ gross: 98_765n, instant: true });
+const fixture = await sharedDashboard();
+const funds = fundsCaller(fixture.transport, newTenant());
+const visitor = await fixture.signIn({ [funds.tenant.merchantId]: Role.DEVELOPER });
+const home = `/live/${funds.tenant.merchantId}/funds`;
+await funds.deduct(123_456n);
+const sales = Array.from({ length: 12 }, (_, index) => index + 1);
+await Promise.all(
+  sales.map((n) => funds.sell({ gross: BigInt(n * 123_457), fees: BigInt(n * 4_000), installments: n })),
+);
+const { saleId: heldSaleId, installments } = await funds.sell({
+  gross: 9_007_199_000_000_000n,
+  installments: 2,
 });
+const dueDate = installments[0]!.date;
+await funds.block(heldSaleId, undefined, BlockReason.REFUND_IN_PROGRESS);
+await funds.sell({ gross: 98_765n, instant: true });
 
 it('fits windows of every width, and is accessible', async () => {
   // Portuguese has the longer words.
   const narrow = { width: 320, locale: 'pt-BR' };
-  const { context, page, foreign, violations } = await openWindow(browser, fixture.baseUrl, visitor, narrow);
+  const { page, foreign, violations } = await openWindow(fixture.baseUrl, visitor, narrow);
   const paths = [
     home,
-    `${home}?month=${dueMonth}`,
+    `${home}?month=${dueDate.slice(0, 7)}`,
     `${home}/statement`,
     `${home}/projection`,
     `${home}/projection?months=24`,
@@ -56,7 +46,6 @@ it('fits windows of every width, and is accessible', async () => {
     await expectToFit(page, [720, 1280]);
   }
   expect([foreign, violations]).toEqual([[], []]);
-  await context.close();
 });
 
 it('the reconciliation of a month fits windows of every width, and is accessible', async () => {
@@ -65,7 +54,7 @@ it('the reconciliation of a month fits windows of every width, and is accessible
   const sale = await funds.sell({ on: '2020-06-02', gross: 3_001_000_000n, fees: 310n, instant: true });
   await funds.debit(sale.saleId, 1_500n, sale.saleId, '2020-06-05');
   const narrow = { width: 320, locale: 'pt-BR' };
-  const { context, page } = await openWindow(browser, fixture.baseUrl, merchant, narrow);
+  const { page } = await openWindow(fixture.baseUrl, merchant, narrow);
   await page.goto(`/live/${funds.tenant.merchantId}/funds/reconcile?from=2020-06-01&to=2020-06-30`);
   expect(await page.locator('table').count()).toBeGreaterThan(2);
   // An opening balance has no count, and its card no line for one.
@@ -75,11 +64,10 @@ it('the reconciliation of a month fits windows of every width, and is accessible
     expect([width, await accessibilityFaults(page)]).toEqual([width, []]);
   }
   await expectToFit(page, [320, 1280]);
-  await context.close();
 });
 
 it('can be read in high contrast, charts too, and marks the current section alone', async () => {
-  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor);
+  const { page } = await openWindow(fixture.baseUrl, visitor);
   await page.emulateMedia({ forcedColors: 'active', colorScheme: 'dark' });
   await page.goto(`${home}/projection`);
   const styles = `(() => {
@@ -89,11 +77,10 @@ it('can be read in high contrast, charts too, and marks the current section alon
     return [texts.length > 0 && texts.every(Boolean), marked.map((link) => link.ariaCurrent)];
   })()`;
   expect(await page.evaluate(styles)).toEqual([true, ['page']]);
-  await context.close();
 });
 
 it('puts every part of a cell beside its label on a narrow screen', async () => {
-  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { width: 390 });
+  const { page } = await openWindow(fixture.baseUrl, visitor, { width: 390 });
   const beforeLabelEnds = `[...document.querySelectorAll('td[data-label]')].flatMap((cell) => {
     const end = cell.getBoundingClientRect().left + parseFloat(getComputedStyle(cell).gridTemplateColumns);
     return [...cell.children].filter((part) => part.getBoundingClientRect().left < end).map((part) => part.textContent);
@@ -103,11 +90,10 @@ it('puts every part of a cell beside its label on a narrow screen', async () => 
     expect(await page.locator('td .reasons', { hasText: 'refund in progress' }).count()).toBeGreaterThan(0);
     expect(await page.evaluate(beforeLabelEnds)).toEqual([]);
   }
-  await context.close();
 });
 
 it('leaves room between buttons that take several lines on a narrow screen', async () => {
-  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor, { width: 390 });
+  const { page } = await openWindow(fixture.baseUrl, visitor, { width: 390 });
   const rows = `[...new Set([...document.querySelectorAll('main a.button')].map((button) => {
     const { top, bottom } = button.getBoundingClientRect();
     return top + ' ' + bottom;
@@ -115,7 +101,6 @@ it('leaves room between buttons that take several lines on a narrow screen', asy
   await page.goto(home);
   const [first, second] = await page.evaluate<[number, number][]>(rows);
   expect(second![0] - first![1]).toBeGreaterThanOrEqual(8);
-  await context.close();
 });
 
 it('a month is a table of weeks on a wide screen, and a list of days on a narrow one', async () => {
@@ -123,7 +108,7 @@ it('a month is a table of weeks on a wide screen, and a list of days on a narrow
     const boxes = [...document.querySelectorAll('td.day')].map((cell) => cell.getBoundingClientRect());
     return new Set(boxes.map(({ left }) => Math.round(left))).size;
   })()`;
-  const { context, page } = await openWindow(browser, fixture.baseUrl, visitor);
+  const { page } = await openWindow(fixture.baseUrl, visitor);
   await page.goto(home);
   for (const [width, columns] of [
     [1280, 7],
@@ -132,7 +117,6 @@ it('a month is a table of weeks on a wide screen, and a list of days on a narrow
     await page.setViewportSize({ width, height: 900 });
     expect(await page.evaluate(layout)).toBe(columns);
   }
-  await context.close();
 });
 
 it.each([
@@ -147,7 +131,7 @@ it.each([
   const held = await funds.sell({ gross: byCard, installments: 12 });
   await funds.block(held.saleId, undefined, BlockReason.REFUND_IN_PROGRESS);
   const path = `/live/${funds.tenant.merchantId}/funds`;
-  const { context, page } = await openWindow(browser, fixture.baseUrl, merchant, { locale: 'pt-BR' });
+  const { page } = await openWindow(fixture.baseUrl, merchant, { locale: 'pt-BR' });
   for (const each of [path, `${path}/projection`, `${path}/days/${installments[0]!.date}`]) {
     await page.goto(each);
     const broken = await page.evaluate(
@@ -155,5 +139,4 @@ it.each([
     );
     expect([each, broken]).toEqual([each, []]);
   }
-  await context.close();
 });

@@ -1,9 +1,8 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { exhausted, gone } from '../../../services/webhooks/subscriptions/subscription-errors.ts';
-import { sharedChromium } from '../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
 import { type OverviewFixture, startOverviewFixture } from './overview-fixture.ts';
 
@@ -36,18 +35,15 @@ const CUT_OFF = `[...document.querySelectorAll('.chart text')].flatMap((text) =>
 })`;
 
 const fixture = await startOverviewFixture();
-const [busy, browser] = await Promise.all([busyMerchant(), sharedChromium()]);
+const busy = await busyMerchant();
 afterAll(async () => {
   await fixture.close();
 });
 
 type Merchant = Awaited<ReturnType<OverviewFixture['newMerchant']>>;
 
-async function windowOf({ person }: Merchant, options?: Parameters<typeof openWindow>[3]) {
-  const window = await openWindow(browser, fixture.baseUrl, person, options);
-  onTestFinished(() => window.context.close());
-  return window;
-}
+const windowOf = ({ person }: Merchant, options?: Parameters<typeof openWindow>[2]) =>
+  openWindow(fixture.baseUrl, person, options);
 
 /** A merchant with data in every part of the page. */
 async function busyMerchant() {

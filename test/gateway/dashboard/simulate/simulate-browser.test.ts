@@ -21,7 +21,7 @@ import { idIn, type SandboxFixture, sandboxFixture } from './sandbox-fixture.ts'
 
 const LONG = 'Wort'.repeat(60);
 
-const [fixture, browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
+const [fixture, _browser] = await Promise.all([sharedDashboard(), sharedChromium()]);
 
 /** A product whose name is longer than any line. */
 async function productOf({ merchantId }: SandboxFixture): Promise<string> {
@@ -78,11 +78,8 @@ async function pathsOf(panel: SandboxFixture): Promise<string[]> {
 
 it('pages are accessible and do not overflow', async () => {
   const panel = await sandboxFixture(fixture);
-  const window = await openWindow(browser, fixture.baseUrl, panel.visitor, {
-    width: 320,
-    locale: 'pt-BR',
-  });
-  const { page, foreign, violations } = window;
+  const narrow = { width: 320, locale: 'pt-BR' };
+  const { page, foreign, violations } = await openWindow(fixture.baseUrl, panel.visitor, narrow);
   for (const path of await pathsOf(panel)) {
     await page.goto(path);
     expect([path, await accessibilityFaults(page)]).toEqual([path, []]);
@@ -90,12 +87,11 @@ it('pages are accessible and do not overflow', async () => {
   }
   // The browser itself logs the 422 of the mistaken filter.
   expect([foreign, violations.filter((text) => !text.includes('422'))]).toEqual([[], []]);
-  await window.context.close();
 });
 
 it('leads by keyboard and pointer from a sale to a paid refund, and shows each change live', async () => {
   const panel = await sandboxFixture(fixture);
-  const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
+  const { page } = await openWindow(fixture.baseUrl, panel.visitor);
   await page.goto(`${panel.home}/simulate`);
   await page.getByRole('button', { name: 'Create sale' }).press('Enter');
   await page.waitForURL(/\/simulate\/sales\//);
@@ -110,13 +106,12 @@ it('leads by keyboard and pointer from a sale to a paid refund, and shows each c
     await page.getByText(`${step}: done.`).waitFor();
   }
   await stateIs(page, 'SUCCEEDED');
-  await context.close();
 });
 
 it('shows a decision made elsewhere without a reload, and no longer offers it', async () => {
   const panel = await sandboxFixture(fixture);
   const refundCaseId = idIn(await panel.openCase());
-  const { context, page } = await openWindow(browser, fixture.baseUrl, panel.visitor);
+  const { page } = await openWindow(fixture.baseUrl, panel.visitor);
   await page.goto(`${panel.home}/refunds/${refundCaseId}`);
   await page.getByText('Approve this refund').waitFor();
   const tenant = { merchantId: panel.merchantId, environment: Environment.TEST };
@@ -124,7 +119,6 @@ it('shows a decision made elsewhere without a reload, and no longer offers it', 
   await createClient(RefundCaseService, fixture.transport).decideRefundCase({ ...tenant, ...decided });
   await stateIs(page, 'APPROVED_FOR_EXECUTION');
   await page.getByText('Approve this refund').waitFor({ state: 'detached' });
-  await context.close();
 });
 
 const stateIs = (page: Page, state: string) => page.locator('.badge + code', { hasText: state }).waitFor();

@@ -1,10 +1,9 @@
 import { afterAll, expect, it } from 'vitest';
-import { sharedChromium } from '../../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../../chromium-fixture.ts';
 import { startDeliveriesFixture } from './deliveries-fixture.ts';
 import { makeEveryState, PROBE } from './every-state.ts';
 
-const [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
+const fixture = await startDeliveriesFixture();
 const shop = await fixture.shop();
 const all = await makeEveryState(fixture, shop);
 afterAll(async () => {
@@ -25,8 +24,7 @@ const paths = (): string[] => [
 
 it('the pages of deliveries are accessible, fit the window and execute nothing that others entered', async () => {
   const narrow = { locale: 'pt-BR', width: 320 };
-  const window = await openWindow(browser, fixture.baseUrl, shop.developer, narrow);
-  const { context, page, foreign, violations } = window;
+  const { page, foreign, violations } = await openWindow(fixture.baseUrl, shop.developer, narrow);
   for (const path of paths()) {
     const response = await page.goto(`${shop.base}${path}`);
     const isRefused = path.includes('event=x');
@@ -43,5 +41,4 @@ it('the pages of deliveries are accessible, fit the window and execute nothing t
   }
   expect(foreign).toEqual([]);
   expect(violations.filter((text) => !text.includes('422'))).toEqual([]);
-  await context.close();
 });

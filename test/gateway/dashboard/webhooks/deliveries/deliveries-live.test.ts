@@ -3,14 +3,13 @@ import { createClient } from '@connectrpc/connect';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AccountService, Role } from '../../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
-import { sharedChromium } from '../../../../support/chromium.ts';
 import { newWrite } from '../../../../support/harness.ts';
 import { openWindow } from '../../chromium-fixture.ts';
 import { type Shop, startDeliveriesFixture } from './deliveries-fixture.ts';
 
 /** Streams that are open at the dashboard. */
 let streams = 0;
-const [fixture, browser] = await Promise.all([startDeliveriesFixture(), sharedChromium()]);
+const fixture = await startDeliveriesFixture();
 fixture.app.server.on('request', ({ headers }: IncomingMessage, response: ServerResponse) => {
   if (headers.accept !== 'text/event-stream') return;
   streams += 1;
@@ -30,7 +29,7 @@ let page: Page;
 beforeEach(async () => {
   const opened = await fixture.shop();
   shop = { ...opened, subscriptionId: (await fixture.subscribed(opened.tenant)).id };
-  window = await openWindow(browser, fixture.baseUrl, shop.developer);
+  window = await openWindow(fixture.baseUrl, shop.developer);
   page = window.page;
 });
 afterEach(async () => {

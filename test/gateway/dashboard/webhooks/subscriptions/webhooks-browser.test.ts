@@ -1,22 +1,15 @@
-import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { exhausted } from '../../../../services/webhooks/subscriptions/subscription-errors.ts';
-import { sharedChromium } from '../../../../support/chromium.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../../chromium-fixture.ts';
 import { HOSTILE, type MerchantFixture, startSubscriptionsFixture } from './subscriptions-fixture.ts';
 
 const fixture = await startSubscriptionsFixture();
-const browser = await sharedChromium();
 afterAll(async () => {
   await fixture.close();
 });
 
-type WindowOptions = Parameters<typeof openWindow>[3];
-
-async function windowOf({ developer }: MerchantFixture, options?: WindowOptions) {
-  const window = await openWindow(browser, fixture.baseUrl, developer, options);
-  onTestFinished(() => window.context.close());
-  return window;
-}
+const windowOf = ({ developer }: MerchantFixture, options?: Parameters<typeof openWindow>[2]) =>
+  openWindow(fixture.baseUrl, developer, options);
 
 test('the search filters event types by words', async () => {
   const merchant = await fixture.newMerchant();

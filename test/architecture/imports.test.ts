@@ -1,14 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { badNames, forbiddenImports, forbiddenReaches, importCycles } from './import-rules.ts';
 import { importsOf, readImports, type SourceImport, sourceFiles } from './source-imports.ts';
 
-describe('the code', () => {
-  let files: string[];
-  let imports: SourceImport[];
-  beforeAll(async () => {
-    files = await sourceFiles();
-    imports = await readImports(files);
-  });
+describe('the code', async () => {
+  const files = await sourceFiles();
+  const imports = await readImports(files);
 
   test('imports only what its folder may import', () => {
     expect(forbiddenImports(imports)).toEqual([]);

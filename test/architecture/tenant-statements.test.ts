@@ -1,8 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Transport } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import { declaredServices } from '../../local/grants-table.ts';
-import { startHarness, type TestHarness } from '../support/harness.ts';
+import { startHarness } from '../support/harness.ts';
 import { distributedTables, recordStatements, unscopedStatements } from './distributed-tables.ts';
 import { SCENARIOS } from './rpc-scenarios.ts';
 import { isScopedToTenant } from './tenant-scope.ts';
@@ -58,15 +58,11 @@ async function declaredRpcs(): Promise<string[]> {
   return methods.map(({ parent, name }) => `${parent.typeName}/${name}`).sort();
 }
 
-describe('statements', () => {
-  let harness: TestHarness;
-  let sent: Set<string>;
-  beforeAll(async () => {
-    sent = recordStatements();
-    const started = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }, record);
-    const transports = { ...started.transports, inProcess: recording(started.transports.inProcess) };
-    harness = { ...started, transports };
-  });
+describe('statements', async () => {
+  const sent = recordStatements();
+  const started = await startHarness({ WEBHOOK_ALLOW_CIDRS: '127.0.0.0/8' }, record);
+  const transports = { ...started.transports, inProcess: recording(started.transports.inProcess) };
+  const harness = { ...started, transports };
   afterAll(async () => {
     vi.restoreAllMocks();
     await harness.close();

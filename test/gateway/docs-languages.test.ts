@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { headingFragment } from '../../gateway/docs/guide-headings.ts';
 import { GUIDES, guideSource } from '../../gateway/docs/guides.ts';
-import { type GatewayHarness, startGateways } from './gateway-harness.ts';
+import { startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 
 /** The guides in Portuguese are those in English, and are served beside them. */
@@ -50,11 +50,8 @@ it('a heading has an address in each language', () => {
   expect(() => headingFragment('na-sua-propria-maquina', 'en')).toThrow('no heading');
 });
 
-describe('the Portuguese reference', () => {
-  let gateways: GatewayHarness;
-  beforeAll(async () => {
-    gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
-  });
+describe('the Portuguese reference', async () => {
+  const gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
   afterAll(() => gateways.close());
   const get = (path: string) => call(gateways.ports.test, path);
   /** What a page of errors says about each. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call, expectProblem } from './http-call.ts';
 import { seedMerchant } from './seed-merchant.ts';
 
@@ -24,8 +24,8 @@ interface World {
   readonly cursors: Readonly<Record<string, string>>;
 }
 
-let gateways: GatewayHarness;
-let worlds: World[];
+const gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000' });
+afterAll(() => gateways.close());
 
 /** What a request needs of its sender. */
 type Requester = Pick<World, 'environment' | 'key'>;
@@ -65,17 +65,13 @@ async function newWorld(
   return { ...world, subscriptionId: created.json.id, cursors };
 }
 
-beforeAll(async () => {
-  gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_SANDBOX: '100000' });
-  const [one, other] = [await newMerchant(gateways), await newMerchant(gateways)];
-  worlds = [
-    await newWorld(one, 'live', 10_003n),
-    await newWorld(one, 'test', 20_006n),
-    await newWorld(other, 'live', 30_009n),
-    await newWorld(other, 'test', 40_012n),
-  ];
-});
-afterAll(() => gateways.close());
+const [one, other] = [await newMerchant(gateways), await newMerchant(gateways)];
+const worlds = [
+  await newWorld(one, 'live', 10_003n),
+  await newWorld(one, 'test', 20_006n),
+  await newWorld(other, 'live', 30_009n),
+  await newWorld(other, 'test', 40_012n),
+];
 
 const idsOf = ({ json }: Answer): string[] => json.data.map(({ id }: { id: string }) => id);
 const sumOf = (items: { [name: string]: number }[], name: string) =>

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { type AdvanceRequest, AdvanceService } from '../../proto/gen/payments/advances/v1/advances_pb.js';
 import { BlockOutcome, BlockReason } from '../../proto/gen/payments/funds/v1/funds_pb.js';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { addDays } from '../../services/platform/civil-date.ts';
-import { type GatewayHarness, newMerchant, startGateways } from '../gateway/gateway-harness.ts';
+import { newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { type FundsCaller, fundsCaller } from '../services/funds/funds-caller.ts';
 import { verifyFunds } from '../services/funds/verification/verify-funds.ts';
@@ -20,22 +20,14 @@ const MONTHS = ['2024-10', '2024-11', '2024-12', '2025-01', '2025-02', '2025-03'
 
 const { HOLD_OR_DISPUTE, REFUND_IN_PROGRESS } = BlockReason;
 const [refundCaseId, disputeId] = [randomUUID(), randomUUID()];
-let document: Section[];
-let gateways: GatewayHarness;
-let key: string;
-let funds: FundsCaller;
 let advance: AdvanceRequest;
 let sale: Awaited<ReturnType<FundsCaller['sell']>>;
 
-beforeAll(async () => {
-  document = await readSections(DOCUMENT);
-  gateways = await startGateways();
-  const merchant = await newMerchant(gateways);
-  key = merchant.keys.live;
-  const tenant = { merchantId: merchant.merchantId, environment: Environment.LIVE };
-  funds = fundsCaller(gateways.harness.transports.grpc, tenant);
-});
+const document = await readSections(DOCUMENT);
+const gateways = await startGateways();
 afterAll(() => gateways.close());
+const { merchantId, keys } = await newMerchant(gateways);
+const funds = fundsCaller(gateways.harness.transports.grpc, { merchantId, environment: Environment.LIVE });
 
 describe('a sale in six installments', () => {
   const completedSteps: string[] = [];
@@ -242,7 +234,7 @@ async function expectAdvance(status: string): Promise<void> {
 }
 
 async function get(path: string) {
-  const { status, json } = await call(gateways.ports.live, path, { key });
+  const { status, json } = await call(gateways.ports.live, path, { key: keys.live });
   expect(status).toBe(200);
   return json;
 }

@@ -1,7 +1,7 @@
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code } from '@connectrpc/connect';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { PayoutAnswer as Answer } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import {
   afterPayoutAnswer,
@@ -10,7 +10,7 @@ import {
 } from '../../../services/advances/advance-payout.ts';
 import { type AdvanceRequest, openRequest } from '../../../services/advances/advance-request.ts';
 import { expectRefusal } from '../../support/expect-refusal.ts';
-import { startHarness, type TestHarness } from '../../support/harness.ts';
+import { startHarness } from '../../support/harness.ts';
 import { scrape } from '../../support/scrape.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
@@ -87,11 +87,8 @@ describe('the payout', () => {
   });
 });
 
-describe('RecordPayoutAnswer', () => {
-  let harness: TestHarness;
-  beforeAll(async () => {
-    harness = await startHarness({ SERVICES: 'funds,advances' });
-  });
+describe('RecordPayoutAnswer', async () => {
+  const harness = await startHarness({ SERVICES: 'funds,advances' });
   afterAll(() => harness.close());
 
   async function approved() {

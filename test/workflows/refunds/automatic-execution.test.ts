@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Role } from '../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import {
   ApprovalMode,
@@ -107,11 +107,8 @@ it('actions of the worker after an approval are in the audit trail under the nam
 });
 
 /** Services without a worker: what a transaction has started has not begun. */
-describe('until its execution has started', () => {
-  let harness: TestHarness;
-  beforeAll(async () => {
-    harness = await startHarness({ SERVICES: 'refunds', REFUND_EXECUTION: 'automatic' });
-  });
+describe('until its execution has started', async () => {
+  const harness = await startHarness({ SERVICES: 'refunds', REFUND_EXECUTION: 'automatic' });
   afterAll(() => harness.close());
 
   const commandsOf = (services: TestHarness, id: string) =>

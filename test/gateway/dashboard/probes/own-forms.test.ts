@@ -1,56 +1,43 @@
 import { randomUUID } from 'node:crypto';
 import { createClient } from '@connectrpc/connect';
-import { beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { AccountService, MailTopic, Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
-import { newKey } from '../../../support/harness.ts';
-import { type SharedDashboard, sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
+import { newWrite } from '../../../support/harness.ts';
+import { sharedDashboard, type Visitor } from '../dashboard-fixture.ts';
 import { ask, send } from './ask.ts';
 
 /** The forms that concern only the signed-in person, outside merchants' pages. */
 
-let fixture: SharedDashboard;
-let merchant: string;
-let visitor: Visitor;
-let other: Visitor;
-let paths: string[];
-beforeAll(async () => {
-  fixture = await sharedDashboard();
-  merchant = randomUUID();
-  const email = `${randomUUID()}@people.example`;
-  await fixture.signIn({ [merchant]: Role.ADMIN });
-  other = await fixture.signIn({ [merchant]: Role.ADMIN });
-  visitor = await fixture.signIn({ [merchant]: Role.VIEWER }, email);
-  const invitingMerchant = randomUUID();
-  const { invitation } = await accounts().inviteMember({
-    merchantId: invitingMerchant,
-    environment: Environment.LIVE,
-    idempotencyKey: newKey(),
-    email,
-    role: Role.VIEWER,
-  });
-  const [session] = (await sessionsOf(visitor)).map(({ id }) => id);
-  paths = [
-    `/account/sessions/${session}/end`,
-    '/account/sign-out-everywhere',
-    '/sign-out',
-    `/merchants/${merchant}/leave`,
-    `/invitations/${invitingMerchant}/${invitation!.id}/accept`,
-    '/account/mail',
-  ];
-});
+const fixture = await sharedDashboard();
+const accounts = createClient(AccountService, fixture.transport);
+const sessionsOf = async ({ accountId }: Visitor) => (await accounts.listSessions({ accountId })).sessions;
 
-const accounts = () => createClient(AccountService, fixture.transport);
-const sessionsOf = async ({ accountId }: Visitor) => (await accounts().listSessions({ accountId })).sessions;
+const merchant = randomUUID();
+const email = `${randomUUID()}@people.example`;
+await fixture.signIn({ [merchant]: Role.ADMIN });
+const other = await fixture.signIn({ [merchant]: Role.ADMIN });
+const visitor = await fixture.signIn({ [merchant]: Role.VIEWER }, email);
+const inviting = { merchantId: randomUUID(), environment: Environment.LIVE };
+const { invitation } = await accounts.inviteMember({ ...newWrite(inviting), email, role: Role.VIEWER });
+const [session] = await sessionsOf(visitor);
+const paths = [
+  `/account/sessions/${session!.id}/end`,
+  '/account/sign-out-everywhere',
+  '/sign-out',
+  `/merchants/${merchant}/leave`,
+  `/invitations/${inviting.merchantId}/${invitation!.id}/accept`,
+  '/account/mail',
+];
 
 /** Everything that these forms could change. */
 const stateOf = async () => ({
   sessions: (await sessionsOf(visitor)).map(({ id }) => id),
-  members: (
-    await accounts().listMembers({ merchantId: merchant, environment: Environment.LIVE })
-  ).members.map(({ account, role }) => [account!.id, role]),
-  unwantedMail: (await accounts().getMailPreferences({ accountId: visitor.accountId })).unwanted,
-  invitations: (await accounts().listAccountInvitations({ accountId: visitor.accountId })).invitations,
+  members: (await accounts.listMembers({ merchantId: merchant, environment: Environment.LIVE })).members.map(
+    ({ account, role }) => [account!.id, role],
+  ),
+  unwantedMail: (await accounts.getMailPreferences({ accountId: visitor.accountId })).unwanted,
+  invitations: (await accounts.listAccountInvitations({ accountId: visitor.accountId })).invitations,
 });
 
 /** The routes that accept POST, from Fastify's printed route tree. */
@@ -99,7 +86,7 @@ test('people choose which mails they get, for themselves alone', async () => {
   const { REFUND_DEADLINES, WEBHOOK_PROBLEMS, DEBTS, ADVANCES, API_KEYS } = MailTopic;
   const unticked = [REFUND_DEADLINES, WEBHOOK_PROBLEMS, DEBTS, ADVANCES, API_KEYS];
   expect((await stateOf()).unwantedMail).toEqual(unticked);
-  expect((await accounts().getMailPreferences({ accountId: other.accountId })).unwanted).toEqual([]);
+  expect((await accounts.getMailPreferences({ accountId: other.accountId })).unwanted).toEqual([]);
   await choose([]);
   expect((await stateOf()).unwantedMail).toHaveLength(6);
   const all = ['REFUND_DEADLINES', 'DISPUTE_DEADLINES', 'WEBHOOK_PROBLEMS', 'DEBTS', 'ADVANCES', 'API_KEYS'];

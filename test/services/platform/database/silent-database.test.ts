@@ -1,37 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompiledQuery } from 'kysely';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
-import { type FaultyLink, openLink } from '../../../reconciliation/faulty-link.ts';
+import { openLink } from '../../../reconciliation/faulty-link.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 
 /** Enough for short reads to share a connection. */
 const POOL_SIZE = 4;
 const MAX_SILENCE_MS = 2_000;
-let link: FaultyLink;
-let open: (poolSize: number, maxSilenceMs?: number) => Promise<Database>;
-let database: Database;
-let elsewhere: Database;
 
-beforeAll(async () => {
-  const url = new URL(await createTestDatabase());
-  const options = {
-    poolSize: POOL_SIZE,
-    preparedStatements: true,
-    entities: [],
-    maxSilenceMs: MAX_SILENCE_MS,
-  };
-  elsewhere = await Database.open({ ...options, url: url.href });
-  link = await openLink(Number(url.port));
-  url.port = `${link.port}`;
-  url.hostname = '127.0.0.1';
-  open = (poolSize, maxSilenceMs = MAX_SILENCE_MS) =>
-    Database.open({ ...options, poolSize, maxSilenceMs, url: url.href });
-  database = await open(POOL_SIZE);
-});
+const url = new URL(await createTestDatabase());
+const options = {
+  poolSize: POOL_SIZE,
+  preparedStatements: true,
+  entities: [],
+  maxSilenceMs: MAX_SILENCE_MS,
+};
+const elsewhere = await Database.open({ ...options, url: url.href });
+const link = await openLink(Number(url.port));
+url.port = `${link.port}`;
+url.hostname = '127.0.0.1';
+const open = (poolSize: number, maxSilenceMs = MAX_SILENCE_MS) =>
+  Database.open({ ...options, poolSize, maxSilenceMs, url: url.href });
+const database = await open(POOL_SIZE);
 afterAll(async () => {
   await database.close();
   await elsewhere.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { newKeyRings } from '../../../../local/generated-secrets.ts';
 import { findFreePort } from '../../../../local/ports.ts';
 import type { Database } from '../../../../services/platform/database/database.ts';
@@ -9,7 +9,7 @@ import { type PeriodicTask, PeriodicTasks } from '../../../../services/platform/
 import { metrics } from '../../../../services/platform/process/telemetry.ts';
 import { expiredIdempotencyRecords } from '../../../../services/platform/writes/expired-idempotency-records.ts';
 import { minutesAgo } from '../../../support/ago.ts';
-import { createTestDatabase, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { createTestDatabase, startHarness } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { startRuntime } from '../../../support/runtime-process.ts';
 import { scrape } from '../../../support/scrape.ts';
@@ -31,13 +31,9 @@ function startTasks(database: Database, ...tasks: Omit<PeriodicTask, 'intervalMs
   return periodicTasks;
 }
 
-describe('periodic tasks', () => {
-  let url: string;
-  let database: Database;
-  beforeAll(async () => {
-    url = await createTestDatabase();
-    database = await openDatabase(url);
-  });
+describe('periodic tasks', async () => {
+  const url = await createTestDatabase();
+  const database = await openDatabase(url);
   afterAll(() => database.close());
 
   it('run batch after batch while there is more to do, then wait, and count the rows', async () => {
@@ -149,14 +145,10 @@ describe('periodic tasks', () => {
   });
 });
 
-describe('expired idempotency records', () => {
-  let harness: TestHarness;
-  let database: Database;
+describe('expired idempotency records', async () => {
   let statements: string[] = [];
-  beforeAll(async () => {
-    harness = await startHarness({ SERVICES: 'refunds' }, (sql) => statements.push(sql));
-    database = await openDatabase(harness.databaseUrl, { onStatement: (sql) => statements.push(sql) });
-  });
+  const harness = await startHarness({ SERVICES: 'refunds' }, (sql) => statements.push(sql));
+  const database = await openDatabase(harness.databaseUrl, { onStatement: (sql) => statements.push(sql) });
   afterAll(async () => {
     await database.close();
     await harness.close();

@@ -1,18 +1,15 @@
 import { Code } from '@connectrpc/connect';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { ProviderOutcome } from '../../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
-import { newTenant, startHarness, type TestHarness } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { scrape } from '../../../support/scrape.ts';
 import { refundsOf } from '../refund-case-fixture.ts';
 
 const { FAILED, REFUSED, SUBMITTED, SUCCEEDED } = ProviderOutcome;
 
-let harness: TestHarness;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_EXECUTION: 'manual' });
-});
+const harness = await startHarness({ SERVICES: 'refunds,funds', REFUND_EXECUTION: 'manual' });
 afterAll(() => harness.close());
 
 async function contradictions(environment: 'live' | 'test'): Promise<number> {

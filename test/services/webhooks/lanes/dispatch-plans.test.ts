@@ -1,7 +1,5 @@
-import type { PoolClient } from 'pg';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Run } from '../../../../services/platform/database/cross-tenant-database.ts';
-import type { Database } from '../../../../services/platform/database/database.ts';
 import { jsonRows } from '../../../../services/platform/database/json-rows.ts';
 import { bindNamed } from '../../../../services/platform/database/named-sql.ts';
 import { eventRow } from '../../../../services/platform/outbox/outbox-events.ts';
@@ -25,7 +23,7 @@ import { DeliveryReader } from '../../../../services/webhooks/lanes/delivery-rea
 import { FIND_LOST } from '../../../../services/webhooks/lanes/lost-attempts.ts';
 import { FIRST_KEPT } from '../../../../services/webhooks/retention/apply-retention.ts';
 import { FIND_OLD } from '../../../../services/webhooks/retention/expire-deliveries.ts';
-import { newTenant, startHarness, type TestHarness, type TestTenant } from '../../../support/harness.ts';
+import { newTenant, startHarness } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
 import { webhooksFixture } from '../webhooks-fixture.ts';
 
@@ -40,27 +38,19 @@ const HELD = { subscriptions: 300, each: 100 };
 const DEAD = 30_000;
 const LANES = Array.from({ length: 64 }, (_, lane) => lane);
 
-let harness: TestHarness;
-let database: Database;
-let connection: PoolClient;
-let tenant: TestTenant;
-let subscriptionId: string;
-let lane: number;
-beforeAll(async () => {
-  harness = await startHarness({ SERVICES: 'webhooks' });
-  const fixture = webhooksFixture(harness, harness.transports.inProcess);
-  tenant = newTenant();
-  ({ id: subscriptionId } = await fixture.subscribe(tenant));
-  const [found] = await fixture.sql<{ lane: number }>('select lane from webhooks.subscription');
-  lane = found!.lane;
-  database = await openDatabase(harness.databaseUrl, { poolSize: 1 });
-  connection = await database.connect();
-  await connection.query(`update webhooks.subscription set state = 'ACTIVE'`);
-});
+const harness = await startHarness({ SERVICES: 'webhooks' });
+const fixture = webhooksFixture(harness, harness.transports.inProcess);
+const tenant = newTenant();
+const { id: subscriptionId } = await fixture.subscribe(tenant);
+const [subscription] = await fixture.sql<{ lane: number }>('select lane from webhooks.subscription');
+const { lane } = subscription!;
+const database = await openDatabase(harness.databaseUrl, { poolSize: 1 });
+const connection = await database.connect();
+await connection.query(`update webhooks.subscription set state = 'ACTIVE'`);
 afterAll(async () => {
-  connection?.release();
-  await database?.close();
-  await harness?.close();
+  connection.release();
+  await database.close();
+  await harness.close();
 });
 
 /** Adds events and their deliveries with ids of that time; returns the last deliveries. */

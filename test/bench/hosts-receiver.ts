@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { startDnsResponder } from '../support/dns-responder.ts';
+import { portOf } from '../support/port-of.ts';
 
 /** What the receiver has counted so far. */
 export interface HostsSeen {
@@ -35,7 +34,6 @@ server.on('secureConnection', (socket: TLSSocket) => {
   if (socket.isSessionReused()) seen.resumed += 1;
 });
 server.listen(0, '127.0.0.1');
-await once(server, 'listening');
 process.on('message', () => process.send!(seen));
-const receiver: HostsReceiver = { port: (server.address() as AddressInfo).port, dnsServer: dns.server };
+const receiver: HostsReceiver = { port: await portOf(server), dnsServer: dns.server };
 process.send!(receiver);

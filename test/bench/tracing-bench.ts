@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { textTable } from '../../local/text-table.ts';
 import { SETTINGS } from '../../services/platform/process/settings.ts';
+import { portOf } from '../support/port-of.ts';
 import { median } from '../support/quantile.ts';
 import { benchDatabase } from './bench-database.ts';
 import {
@@ -45,10 +45,9 @@ export async function benchTracing(): Promise<void> {
   const settings = await benchDatabase(stack);
   const headers = { authorization: `Bearer ${await seedRefundCases(settings, randomUUID(), CASES)}` };
   const collector = createServer(answerCollected).listen(0, '127.0.0.1');
-  await once(collector, 'listening');
   stack.defer(() => collector.closeAllConnections());
   stack.defer(() => void collector.close());
-  const endpoint = `http://127.0.0.1:${(collector.address() as AddressInfo).port}`;
+  const endpoint = `http://127.0.0.1:${await portOf(collector)}`;
   const rows: string[][] = [];
   for (const limit of LIMITS) {
     for (const share of SHARES) {

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { portOf } from '../support/port-of.ts';
 
 /** A receiver of webhooks, over TLS. */
 export interface WebhookSink {
@@ -30,8 +29,7 @@ export async function startSink(certificate: { cert: string; key: string }): Pro
     });
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `https://127.0.0.1:${await portOf(server)}`;
   return {
     promptUrl: `${origin}/prompt`,
     hangingUrl: `${origin}/hanging`,

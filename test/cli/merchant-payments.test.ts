@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
@@ -12,6 +11,7 @@ import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { newMerchant, startGateways } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
 import { webhooksFixture } from '../services/webhooks/webhooks-fixture.ts';
+import { portOf } from '../support/port-of.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 
 /** The maximum number of unanswered deliveries, and a larger number. */
@@ -40,9 +40,8 @@ async function startLocalServer() {
     local.respond(response);
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   onTestFinished(() => void server.close());
-  local.url = `http://localhost:${(server.address() as AddressInfo).port}/hooks?from=sandbox`;
+  local.url = `http://localhost:${await portOf(server)}/hooks?from=sandbox`;
   return local;
 }
 

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { portOf } from '../support/port-of.ts';
 
 interface Received {
   readonly url: string;
@@ -24,12 +23,11 @@ export async function startScriptedServer(respond: Respond) {
     received.push({ url, headers, body, atMs });
     respond(response, turn, url);
   }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+  return { baseUrl: `http://127.0.0.1:${await portOf(server)}`, received };
 }
 
 /** Answers with JSON. */

@@ -1,13 +1,11 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import { type AddressInfo, createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readGuides } from '../../gateway/docs/guides.ts';
 import type { ApiHost } from '../../gateway/openapi/api-host.ts';
 import { PROBLEM_TYPES } from '../../gateway/problems/problem-types.ts';
@@ -20,11 +18,12 @@ import {
   RETURN_AFTER_MS,
   refundOutcomeOf,
 } from '../../local/demo/connector/demo-outcomes.ts';
+import { findFreePort } from '../../local/ports.ts';
 import { Environment } from '../../proto/gen/payments/merchant/v1/merchant_pb.js';
 import { API_KEY_SCOPES } from '../../services/platform/api-key-scopes.ts';
 import { KEY_RINGS, readConfig } from '../../services/platform/process/config.ts';
 import { signedHeaders, signingKey } from '../../services/webhooks/attempts/send-attempt.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { objectsIn } from './openapi-reader.ts';
 import { seedMerchant } from './seed-merchant.ts';
@@ -194,28 +193,14 @@ function shell(commands: string, settings: Readonly<Record<string, string>>) {
   return { printed };
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  return port;
-}
-
-describe('the snippets of the guides', () => {
-  let gateways: GatewayHarness;
-  let merchant: Awaited<ReturnType<typeof newMerchant>>;
-  /** The variables that getting started has its reader set. */
-  let env: NodeJS.ProcessEnv;
-  /** As the sandbox of this test serves them. */
-  let served: string;
-  beforeAll(async () => {
-    gateways = await startGateways();
-    merchant = await newMerchant(gateways);
-    env = { ...process.env, API: `http://127.0.0.1:${gateways.ports.test}`, KEY: merchant.keys.test };
-    served = `\n${(await call(gateways.ports.test, '/openapi.json')).json.info.description}`;
-  });
+describe('the snippets of the guides', async () => {
+  const gateways = await startGateways();
   afterAll(() => gateways.close());
+  const merchant = await newMerchant(gateways);
+  /** The variables that getting started has its reader set. */
+  const env = { ...process.env, API: `http://127.0.0.1:${gateways.ports.test}`, KEY: merchant.keys.test };
+  /** As the sandbox of this test serves them. */
+  const served = `\n${(await call(gateways.ports.test, '/openapi.json')).json.info.description}`;
   const get = (path: string, key = merchant.keys.test) => call(gateways.ports.test, path, { key });
 
   it('are all in a language that these tests or those of the samples run', () => {
@@ -309,7 +294,7 @@ describe('the snippets of the guides', () => {
   });
 
   it('shell: the first webhook arrives on this machine and is verified, and a forged one refused', async () => {
-    const port = String(await freePort());
+    const port = String(await findFreePort());
     const [listen = '', run = '', trigger = ''] = blocksOf('Getting started', 'shell', served);
     expect(blocksOf('Webhook deliveries', 'sh', served)).toEqual([listen]);
     const listener = shell(

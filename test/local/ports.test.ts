@@ -1,12 +1,11 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { assertPortsFree, findFreePort } from '../../local/ports.ts';
+import { portOf } from '../support/port-of.ts';
 
 async function occupy(host: string) {
   const server = createServer().listen(0, host);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(server);
   return { port, [Symbol.dispose]: () => server.close() };
 }
 
@@ -65,6 +64,6 @@ test('free ports pass and can be opened afterwards; 0 may appear more than once'
     { setting: 'GRPC_PORT', port: 0 },
   ]);
   const server = createServer().listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  expect(await portOf(server)).toBe(port);
   server.close();
 });

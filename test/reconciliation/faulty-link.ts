@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { portOf } from '../support/port-of.ts';
 import type { NetworkFault } from './fault-schedule.ts';
 
 /** A TCP proxy on loopback between two parts of the system, whose network can be made to fail. */
@@ -66,9 +67,8 @@ export async function openLink(upstreamPort: number): Promise<FaultyLink> {
       .finally(() => connections.delete(connection));
   });
   listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
   return {
-    port: (listener.address() as AddressInfo).port,
+    port: await portOf(listener),
     begin(begun) {
       fault = begun;
       if (begun === 'reset') for (const connection of connections) cut(connection);

@@ -6,8 +6,8 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import type { CertificatePair } from '../../local/certificates.ts';
+import { portOf } from './port-of.ts';
 
 /** A gRPC server on loopback that speaks TLS, and passes on calls to one without TLS if it accepts their API key. */
 export interface GrpcProxy extends AsyncDisposable {
@@ -73,9 +73,8 @@ export async function startGrpcProxy(upstream: string, certificate: CertificateP
     else forward(stream, headers);
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    address: `localhost:${(server.address() as AddressInfo).port}`,
+    address: `localhost:${await portOf(server)}`,
     shown,
     accept: (...keys) => {
       accepted = keys;

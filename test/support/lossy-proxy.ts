@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { portOf } from './port-of.ts';
 
 /** A TCP proxy on loopback that can lose responses: the request arrives, the response never does. */
 export interface LossyProxy extends AsyncDisposable {
@@ -46,9 +47,8 @@ export async function startLossyProxy(upstreamPort: number): Promise<LossyProxy>
     });
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await portOf(server),
     get losses() {
       return losses;
     },

@@ -1,6 +1,5 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { portOf } from './port-of.ts';
 
 /** A span as received by a collector. */
 export interface ReceivedSpan {
@@ -51,10 +50,9 @@ export async function startOtlpReceiver(authorization: string) {
     response.writeHead(isAccepted ? 200 : 401, { 'content-type': 'application/json' }).end('{}');
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   const spans = () => bodies.flatMap((body) => spansOf(JSON.parse(body) as OtlpRequest));
   return {
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    endpoint: `http://127.0.0.1:${await portOf(server)}`,
     /** All that was received, as text. */
     text: () => bodies.join('\n'),
     /** The spans of a trace that have been received so far. */

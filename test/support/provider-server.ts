@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
@@ -10,6 +9,7 @@ import {
   type SubmitPayoutRequest,
   type SubmitRefundRequest,
 } from '../../proto/gen/payments/providers/v1/providers_pb.js';
+import { portOf } from './port-of.ts';
 
 type SubmitRefund = ServiceImpl<typeof RefundProviderService>['submitRefund'];
 type SubmitPayout = ServiceImpl<typeof PayoutProviderService>['submitPayout'];
@@ -36,10 +36,9 @@ export async function startProvider() {
       });
     },
   });
-  const server = createServer(handle);
+  const server = createServer(handle).listen(0, '127.0.0.1');
   server.on('session', (session) => sessions.add(session));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const url = `http://127.0.0.1:${await portOf(server)}`;
 
   function next<Handler>(
     scripts: ReadonlyMap<string, Script<Handler>>,

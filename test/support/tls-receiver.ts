@@ -1,9 +1,9 @@
-import { once } from 'node:events';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { createServer as createTlsServer, type SecureVersion, type TLSSocket } from 'node:tls';
 import { type CertificatePair, createAuthority, issueCertificate } from '../../local/certificates.ts';
+import { portOf } from './port-of.ts';
 
 /** One authority per test file: pass its `certificatePem` as the extra CA. */
 export const testAuthority: CertificatePair = await createAuthority();
@@ -79,9 +79,8 @@ export async function listen(server: Server, host: string): Promise<Listening> {
   });
   server.on('tlsClientError', () => {});
   server.listen(0, host);
-  await once(server, 'listening');
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await portOf(server),
     connections,
     async [Symbol.asyncDispose]() {
       server.close();

@@ -1,5 +1,4 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { type Client, createClient, type Transport } from '@connectrpc/connect';
 import { type HTMLElement, parse } from 'node-html-parser';
 import { createDashboard, type Dashboard } from '../../../gateway/dashboard/dashboard.ts';
@@ -66,8 +65,7 @@ export async function dashboardOn(harness: TestHarness): Promise<DashboardFixtur
   const transport = harness.services.transportFor(DASHBOARD_CALLER);
   const logger = createLogger(harness.config.LOG_LEVEL);
   const app = await createDashboard({ config: harness.config, transport, logger });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   const accounts = createClient(AccountService, harness.transports.inProcess);
   return {
     harness,

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { sharedDashboard } from './dashboard-fixture.ts';
 
@@ -7,7 +7,7 @@ const fixture = await sharedDashboard();
 
 /** Sends bytes that no library would send. */
 async function send(bytes: string): Promise<Socket> {
-  const socket = connect((fixture.app.server.address() as AddressInfo).port, '127.0.0.1');
+  const socket = connect(Number(new URL(fixture.baseUrl).port), '127.0.0.1');
   // Errors are the attacker's problem.
   socket.on('error', () => undefined);
   await once(socket, 'connect');

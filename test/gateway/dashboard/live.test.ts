@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { fastify } from 'fastify';
@@ -130,9 +130,8 @@ describe('event streams', () => {
     app.get('/', async (_request, reply) => {
       await streams.send('session', reply, { region: first }, async () => ({ region: await look() }));
     });
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = app.server.address() as AddressInfo;
-    return { app, port, url: `http://127.0.0.1:${port}/` };
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
+    return { app, url };
   }
 
   it('end at once when their gateway closes, whatever they are waiting for', async () => {
@@ -157,11 +156,11 @@ describe('event streams', () => {
   it('do not poll again before the reader has received the last update', async () => {
     const large = 'x'.repeat(32 * 1024 * 1024);
     let looks = 0;
-    const { app, port } = await startStreaming(html`${large}`, async () => {
+    const { app, url } = await startStreaming(html`${large}`, async () => {
       looks += 1;
       return html`${large}${looks}`;
     });
-    const reader: Socket = connect(port, '127.0.0.1');
+    const reader = connect(Number(new URL(url).port), '127.0.0.1');
     reader.pause();
     reader.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n');
     await delay(2_500);
@@ -183,16 +182,15 @@ describe('event streams', () => {
       begun.push(await streams.send('session', reply, {}, async () => ({})));
       if (!begun.at(-1)) throw new Error('too many');
     });
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = app.server.address() as AddressInfo;
+    const url = await app.listen({ host: '127.0.0.1', port: 0 });
     for (let n = 1; n <= 7; n += 1) {
-      const reader = connect(port, '127.0.0.1');
+      const reader = connect(Number(new URL(url).port), '127.0.0.1');
       reader.write('GET /?left HTTP/1.1\r\nhost: x\r\n\r\n');
       await delay(20);
       reader.destroy();
       await expect.poll(() => begun).toHaveLength(n);
     }
-    const stays = await fetch(`http://127.0.0.1:${port}/`);
+    const stays = await fetch(url);
     expect(stays.status).toBe(200);
     await stays.body!.cancel();
     await app.close();

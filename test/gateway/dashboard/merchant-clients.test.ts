@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { Code, createRouterTransport, type HandlerContext } from '@connectrpc/connect';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
@@ -14,6 +14,7 @@ import {
   RefundCaseService,
 } from '../../../proto/gen/payments/refunds/v1/refunds_pb.js';
 import { remoteTransport } from '../../../services/platform/rpc/remote-transport.ts';
+import { portOf } from '../../support/port-of.ts';
 
 const TENANT = { merchantId: randomUUID(), environment: Environment.TEST };
 const OTHER = { merchantId: randomUUID(), environment: Environment.LIVE };
@@ -95,9 +96,8 @@ test('a download that the reader stops is canceled', async () => {
 test('a download that does not begin within the deadline fails, and its call ends', async () => {
   // A frozen process: its kernel accepts connections, and nothing answers.
   const frozen = createServer().listen(0, '127.0.0.1');
-  await once(frozen, 'listening');
   onTestFinished(() => void frozen.close());
-  const { port } = frozen.address() as AddressInfo;
+  const port = await portOf(frozen);
   const connected = once(frozen, 'connection');
   const remote = remoteTransport(`http://127.0.0.1:${port}`, 'mps_token');
   const { refundCases } = createMerchantClients(remote, TENANT, { timeoutMs: 200 });

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { portOf } from '../../support/port-of.ts';
 
 /** A process behind a load balancer. */
 export interface Backend {
@@ -105,9 +105,8 @@ export async function startBalancer(
     });
   }
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await portOf(server),
     close() {
       server.close();
       for (const socket of sockets) socket.destroy();

@@ -1,17 +1,16 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { createClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { request } from 'undici';
 import { expect, test } from 'vitest';
 import { callService, ServiceStoppedError } from '../../../local/demo/call-service.ts';
 import { Health } from '../../../proto/gen/health/v1/health_pb.js';
+import { portOf } from '../../support/port-of.ts';
 
 /** The URL of a server that cuts every connection, or, once closed, refuses them. */
 async function unreachable(how: 'cuts' | 'refuses') {
   const server = createServer((socket) => socket.resetAndDestroy()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const address = `http://127.0.0.1:${await portOf(server)}`;
   const close = () => new Promise((resolve) => server.close(resolve));
   if (how === 'refuses') await close();
   return { address, [Symbol.asyncDispose]: async () => void (how === 'cuts' && (await close())) };

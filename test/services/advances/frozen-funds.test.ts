@@ -1,20 +1,19 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, expect, test } from 'vitest';
 import { AdvanceRequestStatus, AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { startHarness } from '../../support/harness.ts';
+import { portOf } from '../../support/port-of.ts';
 import { advancesCaller, SOLD } from './advances-caller.ts';
 
 /** A frozen process: its kernel accepts connections, and nothing answers. */
 const connections = new Set<Socket>();
 const frozen = createServer((socket) => connections.add(socket)).listen(0, '127.0.0.1');
-await once(frozen, 'listening');
 const whole = await startHarness({ SERVICES: 'funds,advances' });
 const apart = await startHarness(
   {
     SERVICES: 'advances',
-    SERVICES_URL: `http://127.0.0.1:${(frozen.address() as AddressInfo).port}`,
+    SERVICES_URL: `http://127.0.0.1:${await portOf(frozen)}`,
     SERVICE_TOKEN: whole.token,
   },
   undefined,

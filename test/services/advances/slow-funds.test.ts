@@ -1,20 +1,19 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Code, createClient } from '@connectrpc/connect';
 import { afterAll, expect, test } from 'vitest';
 import { AdvanceService } from '../../../proto/gen/payments/advances/v1/advances_pb.js';
 import { newTenant, newWrite, startHarness } from '../../support/harness.ts';
+import { portOf } from '../../support/port-of.ts';
 
 /** A process with funds that is alive but answers no call. */
 const calls = new EventEmitter();
 const slow = createServer((request, response) =>
   request.method === 'HEAD' ? response.end() : calls.emit('call', request),
 ).listen(0, '127.0.0.1');
-await once(slow, 'listening');
 const harness = await startHarness({
   SERVICES: 'advances',
-  SERVICES_URL: `http://127.0.0.1:${(slow.address() as AddressInfo).port}`,
+  SERVICES_URL: `http://127.0.0.1:${await portOf(slow)}`,
   SERVICE_TOKEN: 'mps_token',
 });
 afterAll(async () => {

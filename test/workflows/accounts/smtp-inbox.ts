@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
+import { portOf } from '../../support/port-of.ts';
 
 /** A mail that the server has accepted. */
 export interface ReceivedMail {
@@ -77,8 +76,7 @@ export async function startSmtpInbox(account?: SmtpAccount): Promise<SmtpInbox> 
   });
   server.on('error', () => undefined);
   server.listen(0, '127.0.0.1');
-  await once(server.server, 'listening');
-  const { port } = server.server.address() as AddressInfo;
+  const port = await portOf(server.server);
   return {
     url: account
       ? `smtp://${account.user}:${account.password}@127.0.0.1:${port}?requireTLS=false`

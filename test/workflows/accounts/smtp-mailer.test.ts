@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { afterAll, describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../services/platform/process/config.ts';
 import { metrics } from '../../../services/platform/process/telemetry.ts';
 import { createMailer, type Mail, MailError } from '../../../workflows/accounts/smtp-mailer.ts';
 import { testConfig } from '../../support/harness.ts';
+import { portOf } from '../../support/port-of.ts';
 import { startSmtpInbox } from './smtp-inbox.ts';
 
 const inbox = await startSmtpInbox();
@@ -86,8 +86,7 @@ describe('a rejection', () => {
       const drip = setInterval(() => socket.write('250-more\r\n'), 20);
       socket.once('close', () => clearInterval(drip));
     }).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await portOf(server);
     const mailer = createMailer(testConfig({ SMTP_URL: `smtp://127.0.0.1:${port}` }), 500)!;
     expect((await rejectionOf(mailer(mail()))).isPermanent).toBe(false);
     // The connection is closed, too.

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, type Transport } from '@connectrpc/connect';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -253,9 +252,8 @@ describe('while a service is unavailable', () => {
       transport,
       logger: createLogger('fatal'),
     });
-    await app.listen({ host: '127.0.0.1', port: 0 });
     onTestFinished(async () => void (await app.close()));
-    const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+    const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
     return ({ token, accountId }: Visitor) => new Visitor(baseUrl, token, accountId);
   }
 

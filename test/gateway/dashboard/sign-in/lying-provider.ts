@@ -1,8 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { portOf } from '../../../support/port-of.ts';
 
 /** The provider's false statements. */
 export interface Lies {
@@ -43,8 +42,7 @@ export async function startLyingProvider(port: number, clientId: string, path = 
     port,
     '127.0.0.1',
   );
-  await once(server, 'listening');
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${await portOf(server)}`;
   const issuer = `${origin}${path}`;
   const nonces = new Map<string, string>();
   const provider: LyingProvider = {

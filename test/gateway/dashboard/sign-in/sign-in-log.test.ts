@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
@@ -30,8 +29,7 @@ test('the log has the reason of a failed sign-in, and contains no credentials', 
     transport,
     logger: pino({ level: 'trace' }, stream),
   });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  const baseUrl = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
 
   const secrets = new Set(['hidden']);
   const signInBy = async (lies: Lies) => {

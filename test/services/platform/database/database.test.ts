@@ -1,28 +1,21 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import type { Client } from 'pg';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import type { Database } from '../../../../services/platform/database/database.ts';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { isDatabaseUnavailable } from '../../../../services/platform/database/database-errors.ts';
 import { queryBuilder } from '../../../../services/platform/reads/query-builder.ts';
 import { createTestDatabase } from '../../../support/harness.ts';
 import { openDatabase } from '../../../support/open-database.ts';
+import { portOf } from '../../../support/port-of.ts';
 import { openSession } from '../../../support/sql.ts';
 
 const POOL_SIZE = 2;
 const db = queryBuilder<object>();
-let database: Database;
-let killer: Client;
-
-beforeAll(async () => {
-  const url = await createTestDatabase();
-  database = await openDatabase(url, { poolSize: POOL_SIZE });
-  killer = await openSession(url);
-});
+const url = await createTestDatabase();
+const database = await openDatabase(url, { poolSize: POOL_SIZE });
+const killer = await openSession(url);
 afterAll(async () => {
   await killer.end();
   await database.close();
@@ -76,8 +69,7 @@ it('connects for reads and writes as its URL says: with TLS, and to an IPv6 addr
     // A server without TLS refuses it with this.
     socket.once('data', (message) => first.push(message) && socket.write('N'));
   }).listen(0, '::1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(server);
   const secure = await openDatabase(`postgres://u:p@[::1]:${port}/payments?sslmode=verify-full`);
   onTestFinished(async () => {
     await secure.close();

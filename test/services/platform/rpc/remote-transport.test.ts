@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getCACertificates, type SecureContextOptions, setDefaultCACertificates } from 'node:tls';
 import { Code, createClient } from '@connectrpc/connect';
@@ -14,6 +14,7 @@ import type { TlsFiles } from '../../../../services/platform/process/tls-files.t
 import { remoteTransport } from '../../../../services/platform/rpc/remote-transport.ts';
 import { newTenant, newWrite } from '../../../support/harness.ts';
 import { resolverOf } from '../../../support/name-resolver.ts';
+import { portOf } from '../../../support/port-of.ts';
 import { scrape } from '../../../support/scrape.ts';
 
 /** Fails the first call. */
@@ -39,15 +40,11 @@ async function startFailingServices(failFirst: FirstAnswer) {
     return response.writeHead(200, { 'content-type': 'application/proto' }).end();
   });
   server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  const transport = remoteTransport(
-    `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    'mps_token',
-  );
+  const transport = remoteTransport(`http://127.0.0.1:${await portOf(server)}`, 'mps_token');
   return { transport, calls: () => calls };
 }
 
@@ -74,9 +71,8 @@ test.each([
 test('a call and its request end at the deadline or when its caller stops waiting', async () => {
   const calls = new EventEmitter();
   const server = createServices((request) => calls.emit('call', request)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
   onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
+  const port = await portOf(server);
   const products = createClient(ProductService, remoteTransport(`http://127.0.0.1:${port}`, 'mps_token'));
   const caller = new AbortController();
   for (const [options, code] of [
@@ -104,12 +100,11 @@ async function startServices(address: string, port = 0, tls?: SecureContextOptio
     ? createSecureServer(tls, (...exchange) => services.emit('request', ...exchange))
     : services;
   server.listen(port, address);
-  await once(server, 'listening');
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  return { port: (server.address() as AddressInfo).port, calls: () => calls };
+  return { port: await portOf(server), calls: () => calls };
 }
 
 /** Lets connections become as old as they may. */
@@ -166,7 +161,6 @@ test('addresses of a name that has not been resolved for ten minutes, which may 
 async function startFrozen(address: string, port: number) {
   const sockets = new Set<Socket>();
   const server = createTcpServer((socket) => sockets.add(socket)).listen(port, address);
-  await once(server, 'listening');
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -226,14 +220,13 @@ async function startHoldingServices(address: string, port: number, claimsHeldMs:
   const front = createTcpServer((socket) =>
     passesOn ? services.emit('connection', socket) : held.add(socket),
   ).listen(port, address);
-  await once(front, 'listening');
   onTestFinished(() => {
     front.close();
     services.closeAllConnections();
     for (const socket of held) socket.destroy();
   });
   return {
-    port: (front.address() as AddressInfo).port,
+    port: await portOf(front),
     hold() {
       passesOn = false;
     },
@@ -267,12 +260,11 @@ test('over TLS, too, no call waits for the connection of another one', async () 
     if (method === 'HEAD' && connections++ === 0) await answerFirst.promise;
     response.writeHead(200, { 'content-type': 'application/proto' }).end();
   }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+  const url = `https://localhost:${await portOf(server)}`;
   const products = createClient(ProductService, remoteTransport(url, 'mps_token', { files }));
   const answered: string[] = [];
   const first = products.listProducts(newTenant()).then(() => answered.push('first'));
@@ -331,9 +323,8 @@ test('a connection is tried with the host and the path that load balancers route
       return socket.end('HTTP/1.0 404 Not Found\r\n\r\n');
     }),
   ).listen(0, '127.0.0.1');
-  await once(proxy, 'listening');
   onTestFinished(() => void proxy.close());
-  const host = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const host = `127.0.0.1:${await portOf(proxy)}`;
   const commands = createClient(
     WorkflowCommandService,
     remoteTransport(`http://${host}/payments`, 'mps_token'),

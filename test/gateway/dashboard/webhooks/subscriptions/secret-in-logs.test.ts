@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
@@ -47,10 +46,9 @@ test('neither the dashboard nor the services log a secret', async () => {
     logger,
   });
   onTestFinished(() => app.close());
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   const merchantId = randomUUID();
-  const { port } = app.server.address() as AddressInfo;
-  const visitor = await signIn(createClient(AccountService, inviting), `http://127.0.0.1:${port}`, {
+  const visitor = await signIn(createClient(AccountService, inviting), baseUrl, {
     [merchantId]: Role.DEVELOPER,
   });
 

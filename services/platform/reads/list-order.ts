@@ -59,15 +59,16 @@ export const inFront = (column: string, type: 'text' | 'uuid', value: RawBuilder
   sql<boolean>`${sql.ref(column)} = any (array[${value}]::${sql.raw(type)}[])`;
 
 /**
- * Restricts a read to the rows that a step of a search may read, in the list's order. `offset 0` keeps PostgreSQL from moving
- * filters of an outer query into this one, where it could choose another index for them.
+ * Restricts a read to the rows that a step of a search may read, in the list's order. The limit keeps PostgreSQL from moving
+ * filters of an outer query into this one, where it could choose another index for them. As the planner does not know its value, it
+ * expects that few rows are needed, and reads an index in the list's order: it would sort all rows after `until`, of all merchants.
  */
 export function inSearch<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
   order: ListOrder<NoInfer<Row>>,
   parameters: ReadParameters<SearchRange>,
 ): SelectQueryBuilder<DB, TB, Row> {
-  const read = inOrder(query, order, parameters).clearLimit().offset(sql.lit(0));
+  const read = inOrder(query, order, parameters).clearLimit().limit(sql<number>`(select 2147483647)`);
   if (!parameters.has('until')) return read;
   const columns = order.columns.map((column) => sql.ref(column));
   const position = [parameters('until'), parameters('untilTie')];

@@ -89,6 +89,25 @@ it.each([
   expect(await planOf(harness(), statements.at(-1)!)).toContain(order);
 });
 
+it('searches only the deliveries of the merchant, where most are of another', async () => {
+  const tenant = newTenant();
+  await sqlOf(
+    harness(),
+    `insert into webhooks.open_delivery (merchant_id, environment, id, subscription_id, lane, event_id, event_type,
+       object_id, sequence, request_id, ordered, status, attempt_count, next_attempt_at)
+     select case n % 100 when 1 then $1::uuid else $2 end, 'live', uuidv7(n * interval '-1 second'), $2, 1, $2, 'other', 'object', n,
+       'request', false, 'HELD', 0, now()
+       from generate_series(1, 30_000) n`,
+    [tenant.merchantId, randomUUID()],
+  );
+  await sqlOf(harness(), 'analyze webhooks.open_delivery');
+  statements.length = 0;
+  const { deliveries } = webhooksFixture(harness(), harness().transports.inProcess);
+  await deliveries.listDeliveries({ ...tenant, eventType: 'sought', status: DeliveryStatus.HELD });
+  const plan = await sqlOf(harness(), `explain (generic_plan) ${statements.at(-1)}`);
+  expect(JSON.stringify(plan)).toContain('open_delivery_newest');
+});
+
 it('finds every delivery once by filters without an index together, also while deliveries end between its pages', async () => {
   const tenant = newTenant();
   const subscriptionId = randomUUID();

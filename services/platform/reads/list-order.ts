@@ -60,8 +60,9 @@ export const inFront = (column: string, type: 'text' | 'uuid', value: RawBuilder
 
 /**
  * Restricts a read to the rows that a step of a search may read, in the list's order. The limit keeps PostgreSQL from moving
- * filters of an outer query into this one, where it could choose another index for them. As the planner does not know its value, it
- * expects that few rows are needed, and reads an index in the list's order: it would sort all rows after `until`, of all merchants.
+ * filters of an outer query into this one, where it could choose another index for them. The planner does not know its value, so it
+ * expects that few rows are needed, and reads an index in the list's order. Otherwise it may read the rows of all merchants up to
+ * `until` off the primary key, and sort them.
  */
 export function inSearch<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,

@@ -1,8 +1,7 @@
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { EVENT_CATALOG } from '../../services/webhooks/events/event-types/event-catalog.ts';
 import { sharedChromium } from '../support/chromium.ts';
-import { type GatewayHarness, newMerchant, startGateways } from './gateway-harness.ts';
+import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call } from './http-call.ts';
 import { tableFaults } from './table-faults.ts';
 
@@ -33,32 +32,27 @@ function linksIn(guides: string): string[] {
   return ids;
 }
 
-describe('the reference', () => {
-  let gateways: GatewayHarness;
-  let page: Page;
-  let origin: string;
+describe('the reference', async () => {
   /** Requests to other hosts, and errors of the browser, such as violations of the page's policy. */
   const foreign: string[] = [];
   const complaints: string[] = [];
 
-  beforeAll(async () => {
-    gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
-    origin = `http://127.0.0.1:${gateways.ports.live}`;
-    page = await (await sharedChromium()).newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' });
-    page.on('request', (request) => {
-      const url = new URL(request.url());
-      if (url.protocol !== 'data:' && url.origin !== origin) foreign.push(url.href);
-    });
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
-    });
-    page.on('pageerror', (error) => complaints.push(String(error)));
-    await page.goto(`${origin}/docs/`);
-    for (const group of GROUPS) await page.getByRole('button', { name: `Open Group - ${group}` }).click();
+  const gateways = await startGateways({ RATE_LIMIT_ADDRESS: '1000' });
+  const origin = `http://127.0.0.1:${gateways.ports.live}`;
+  const page = await (await sharedChromium()).newPage({ viewport: VIEWPORT, reducedMotion: 'reduce' });
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.protocol !== 'data:' && url.origin !== origin) foreign.push(url.href);
   });
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(String(error)));
+  await page.goto(`${origin}/docs/`);
+  for (const group of GROUPS) await page.getByRole('button', { name: `Open Group - ${group}` }).click();
   afterAll(async () => {
-    await page?.context().close();
-    await gateways?.close();
+    await page.context().close();
+    await gateways.close();
   });
 
   async function expectSearchToFind(heading: string): Promise<void> {

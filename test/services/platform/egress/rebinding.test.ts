@@ -1,5 +1,5 @@
-import { Code, createClient, type Transport } from '@connectrpc/connect';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Code, createClient } from '@connectrpc/connect';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import {
   AttemptFailure,
   DeliveryService,
@@ -7,10 +7,8 @@ import {
   DispatchService,
   WebhookSubscriptionService,
 } from '../../../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import type { Database } from '../../../../services/platform/database/database.ts';
 import { OutboxSignal } from '../../../../services/platform/outbox/outbox-signal.ts';
 import { PersonCheck } from '../../../../services/platform/people/person-check.ts';
-import type { Config } from '../../../../services/platform/process/config.ts';
 import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { Exports } from '../../../../services/platform/reads/exports.ts';
 import { Pagination } from '../../../../services/platform/reads/pagination.ts';
@@ -20,7 +18,7 @@ import { rpcInterceptors } from '../../../../services/platform/rpc/interceptors.
 import { Writes } from '../../../../services/platform/writes/writes.ts';
 import { webhooksArea } from '../../../../services/webhooks/webhooks.area.ts';
 import { startConnectProxy } from '../../../support/connect-proxy.ts';
-import { type DnsAnswer, type DnsResponder, startDnsResponder } from '../../../support/dns-responder.ts';
+import { type DnsAnswer, startDnsResponder } from '../../../support/dns-responder.ts';
 import { expectRefusal } from '../../../support/expect-refusal.ts';
 import {
   createTestDatabase,
@@ -29,9 +27,9 @@ import {
   type TestTenant,
   testConfig,
 } from '../../../support/harness.ts';
-import { createLoopbackGuard, type DisposableGuard } from '../../../support/loopback-guard.ts';
+import { createLoopbackGuard } from '../../../support/loopback-guard.ts';
 import { openDatabase } from '../../../support/open-database.ts';
-import { type Receiver, startReceiver } from '../../../support/tls-receiver.ts';
+import { startReceiver } from '../../../support/tls-receiver.ts';
 import { deliverWaiting } from './deliver-waiting.ts';
 
 // The guard as in live: nothing is exempt, and names are looked up in DNS.
@@ -39,47 +37,37 @@ const LIVE = { allowCidrs: [] };
 const PUBLIC = ['93.184.215.14', '2606:2800:21f::1'];
 
 let answer: DnsAnswer;
-let dns: DnsResponder;
-let receiver: Receiver;
-let guard: DisposableGuard;
-let config: Config;
-let databaseUrl: string;
-let database: Database;
-let transport: Transport;
-beforeAll(async () => {
-  // An hour to live: if a delivery used the answer of the creation, that would show.
-  dns = await startDnsResponder(() => answer, 3_600);
-  receiver = await startReceiver();
-  guard = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server] });
-  config = testConfig();
-  const area = webhooksArea(() => ({ live: guard, test: guard }));
-  databaseUrl = await createTestDatabase();
-  const { entities } = area;
-  database = await openDatabase(databaseUrl, { poolSize: 5, entities });
-  const logger = createLogger('fatal');
-  const outboxSignal = new OutboxSignal(database, logger);
-  const interceptors = rpcInterceptors(logger);
-  const writes = new Writes(
-    database,
-    outboxSignal,
-    new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
-    logger,
-  );
-  const bindings = area.bind({
-    config,
-    database,
-    logger,
-    outboxSignal,
-    transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
-    writes,
-    exports: new Exports(database, writes),
-    pagination: new Pagination(database, config.CURSOR_KEYS),
-    stopping: new AbortController().signal,
-  });
-  transport = createInProcessTransport(bindings, interceptors, {
-    name: 'test',
-    grants: new Set(ALL_GRANTS),
-  });
+// An hour to live: if a delivery used the answer of the creation, that would show.
+const dns = await startDnsResponder(() => answer, 3_600);
+const receiver = await startReceiver();
+const guard = createLoopbackGuard({ ...LIVE, dnsServers: [dns.server] });
+const config = testConfig();
+const area = webhooksArea(() => ({ live: guard, test: guard }));
+const databaseUrl = await createTestDatabase();
+const database = await openDatabase(databaseUrl, { poolSize: 5, entities: area.entities });
+const logger = createLogger('fatal');
+const outboxSignal = new OutboxSignal(database, logger);
+const interceptors = rpcInterceptors(logger);
+const writes = new Writes(
+  database,
+  outboxSignal,
+  new PersonCheck(database, config.DASHBOARD_SESSION_IDLE),
+  logger,
+);
+const bindings = area.bind({
+  config,
+  database,
+  logger,
+  outboxSignal,
+  transport: createInProcessTransport([], interceptors, { name: 'none', grants: new Set() }),
+  writes,
+  exports: new Exports(database, writes),
+  pagination: new Pagination(database, config.CURSOR_KEYS),
+  stopping: new AbortController().signal,
+});
+const transport = createInProcessTransport(bindings, interceptors, {
+  name: 'test',
+  grants: new Set(ALL_GRANTS),
 });
 afterAll(async () => {
   await guard.close();

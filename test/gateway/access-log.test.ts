@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createRouterTransport } from '@connectrpc/connect';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
+import { expect, test } from 'vitest';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { WebhookListenerService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { apiKeyHint, newApiKey } from '../../services/platform/api-key-format.ts';
@@ -11,15 +10,13 @@ import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts
 import { testConfig } from '../support/harness.ts';
 import { scrape } from '../support/scrape.ts';
 import { call } from './http-call.ts';
-import { listenOnFreePort } from './listen.ts';
+import { startListener } from './listen.ts';
 
 test('the log contains no API key, wherever a request contains it', async () => {
   const lines: string[] = [];
   const logger = pino({ level: 'trace' }, { write: (line) => void lines.push(line) });
   const transport = remoteTransport('http://127.0.0.1:1', 'mps_token');
-  const app = createGateway({ environment: 'live', config: testConfig(), transport, logger });
-  onTestFinished(() => app.close());
-  const port = await listenOnFreePort(app);
+  const { port } = await startListener({ transport, logger });
   const key = newApiKey('live');
   const paths = [
     '/v1/refund-cases',
@@ -48,9 +45,7 @@ test('a request refused because of overload has one line in the log, and counts 
     router.rpc(ApiKeyService.method.authenticateApiKey, () => caller);
   });
   const config = { ...testConfig(), API_MAX_CONCURRENT_REQUESTS: 0 };
-  const app = createGateway({ environment: 'live', config, transport, logger });
-  onTestFinished(() => app.close());
-  const port = await listenOnFreePort(app);
+  const { port } = await startListener({ config, transport, logger });
   lines.length = 0;
   const failures = async () => (await scrape())('payments_http_failures_total{environment="live"}')!;
   const before = await failures();
@@ -84,8 +79,7 @@ test('a client that leaves before the first message of a stream is not logged as
       yield {};
     });
   });
-  const app = createGateway({ environment: 'test', config: testConfig(), transport, logger });
-  const port = await listenOnFreePort(app);
+  const { app, port } = await startListener({ environment: 'test', transport, logger });
   const left = new AbortController();
   const headers = { authorization: `Bearer ${newApiKey('test')}` };
   const answer = fetch(`http://127.0.0.1:${port}/cli/v1/events`, { signal: left.signal, headers });

@@ -1,19 +1,17 @@
 import { createClient } from '@connectrpc/connect';
 import { expect, onTestFinished } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
 import { newKeyRings } from '../../local/generated-secrets.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { temporaryDataFolder } from '../local/temporary-data-folder.ts';
-import { newTenant, newWrite, testConfig } from '../support/harness.ts';
+import { newTenant, newWrite } from '../support/harness.ts';
 import { startRuntime } from '../support/runtime-process.ts';
 import { newServiceToken } from '../support/secrets.ts';
 import { ALL_SCOPES } from './gateway-harness.ts';
 import { call } from './http-call.ts';
-import { listenOnFreePort } from './listen.ts';
+import { startListener } from './listen.ts';
 
 const GRANTS = ['authenticate', 'keys', 'catalog:read', 'webhooks:read', 'subscriptions'];
 
@@ -35,14 +33,7 @@ export async function startGatewayApart() {
   });
   await expect.poll(services.logged, { timeout: 40_000 }).toContain('services are listening');
   const transport = remoteTransport(`http://127.0.0.1:${rpc}`, token);
-  const app = createGateway({
-    environment: 'live',
-    config: testConfig(),
-    transport,
-    logger: createLogger('silent'),
-  });
-  onTestFinished(() => app.close());
-  const port = await listenOnFreePort(app);
+  const { port } = await startListener({ transport });
   const { key } = await createClient(ApiKeyService, transport).issueApiKey({
     ...newWrite(newTenant()),
     name: 'Shop',

@@ -2,10 +2,7 @@ import { connect } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createRouterTransport } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
-import { testConfig } from '../support/harness.ts';
-import { listenOnFreePort } from './listen.ts';
+import { startListener } from './listen.ts';
 
 const CONNECTIONS = 320;
 
@@ -13,13 +10,7 @@ it.runIf(process.platform === 'linux')(
   'a busy gateway accepts several connections per turn of the event loop',
   async () => {
     const transport = createRouterTransport(() => undefined);
-    const app = createGateway({
-      environment: 'live',
-      config: testConfig(),
-      transport,
-      logger: createLogger('silent'),
-    });
-    const port = await listenOnFreePort(app);
+    const { app, port } = await startListener({ transport });
     let accepted = 0;
     app.server.on('connection', () => (accepted += 1));
     const sockets = Array.from({ length: CONNECTIONS }, () => connect(port, '127.0.0.1'));
@@ -27,6 +18,5 @@ it.runIf(process.platform === 'linux')(
     for (; accepted < CONNECTIONS; turns += 1) await nextTurn();
     expect(turns).toBeLessThan(CONNECTIONS / 2);
     for (const socket of sockets) socket.destroy();
-    await app.close();
   },
 );

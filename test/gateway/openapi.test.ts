@@ -1,35 +1,26 @@
 import { Code, ConnectError, createRouterTransport, type ServiceImpl } from '@connectrpc/connect';
 import { validate } from '@scalar/openapi-parser';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { afterEach, describe, expect, it } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
+import { describe, expect, it } from 'vitest';
 import type { GatewayApp } from '../../gateway/gateway-app.ts';
 import { EventService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { listEventTypes } from '../../services/webhooks/events/list-event-types.ts';
 import { testConfig } from '../support/harness.ts';
 import { call, expectOwnHeaders, expectProblem } from './http-call.ts';
-import { listenOnFreePort } from './listen.ts';
+import { startListener } from './listen.ts';
 import { type Document, operationsOf } from './openapi-reader.ts';
 
-const gateways: GatewayApp[] = [];
-afterEach(async () => void (await Promise.all(gateways.splice(0).map((gateway) => gateway.close()))));
-
 /** A listening gateway in front of nothing but the catalog of events. */
-async function listen(
+const listen = (
   environment: 'live' | 'test',
   settings: Record<string, string> = {},
   events: Partial<ServiceImpl<typeof EventService>> = { listEventTypes },
-) {
-  const app = createGateway({
+) =>
+  startListener({
     environment,
     config: testConfig(settings),
-    logger: createLogger('fatal'),
     transport: createRouterTransport(({ service }) => void service(EventService, events)),
   });
-  gateways.push(app);
-  return { app, port: await listenOnFreePort(app) };
-}
 
 async function read(environment: 'live' | 'test'): Promise<Document> {
   const { port } = await listen(environment);

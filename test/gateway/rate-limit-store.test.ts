@@ -3,7 +3,6 @@ import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, describe, expect, inject, it, onTestFinished, vi } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../gateway/clients.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { startPostgres } from '../../local/postgres/postgres-server.ts';
@@ -17,7 +16,7 @@ import { query } from '../support/sql.ts';
 import { databaseNamed } from '../support/template-database.ts';
 import { newMerchant, startGateways } from './gateway-harness.ts';
 import { type Answer, call } from './http-call.ts';
-import { listenOnFreePort } from './listen.ts';
+import { startListener } from './listen.ts';
 
 const PATH = '/v1/refund-cases';
 const LIMITS = { RATE_LIMIT_LIVE: '10', RATE_LIMIT_SANDBOX: '4', RATE_LIMIT_ADDRESS: '6' };
@@ -35,14 +34,12 @@ async function startGateway(store: string, environment: 'live' | 'test' = 'live'
     },
   });
   const { config, databaseUrl, services } = harness.harness;
-  const app = createGateway({
+  const { port } = await startListener({
     environment,
     config: { ...config, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: store, ...overrides },
     transport: services.transportFor(GATEWAY_CALLER),
     logger: pino({}, stream),
   });
-  const port = await listenOnFreePort(app);
-  onTestFinished(async () => void (await app.close()));
   const storeLogs = () => lines.filter(({ msg }) => msg.startsWith('the rate-limit store'));
   return { port, storeLogs };
 }

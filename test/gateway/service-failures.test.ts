@@ -1,19 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
 import type { ProblemCode } from '../../gateway/problems/problem-types.ts';
 import { ProductService } from '../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { DomainError, type ErrorKind } from '../../services/platform/errors.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
-import { testConfig } from '../support/harness.ts';
 import { scrape } from '../support/scrape.ts';
 import { newMerchant, startGateways } from './gateway-harness.ts';
 import { call, expectProblem } from './http-call.ts';
-import { listenOnFreePort } from './listen.ts';
+import { startListener } from './listen.ts';
 
 let failure: () => unknown;
 const gateways = await startGateways({ RATE_LIMIT_LIVE: '100000', SERVICES: 'api-keys' }, (router) => {
@@ -116,14 +113,7 @@ it.each([
   // No connection is made to the broadcast address; Connect takes this failure for an error of the service.
   ['no network leads to', 'http://255.255.255.255:1'],
 ])('keys cannot be checked if %s: 503, never accepted', async (_what, servicesUrl) => {
-  const app = createGateway({
-    environment: 'live',
-    config: testConfig(),
-    transport: remoteTransport(servicesUrl, 'mps_token'),
-    logger: createLogger('silent'),
-  });
-  onTestFinished(() => app.close());
-  const port = await listenOnFreePort(app);
+  const { port } = await startListener({ transport: remoteTransport(servicesUrl, 'mps_token') });
   const answer = await call(port, '/v1/refund-cases', { key: newApiKey('live') });
   expectProblem(answer, 'SERVICE_UNAVAILABLE', 'try again');
 });

@@ -4,16 +4,13 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRouterTransport } from '@connectrpc/connect';
 import { expect, it } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
 import { ApiKeyScope, ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { WebhookListenerService } from '../../proto/gen/payments/webhooks/v1/webhooks_pb.js';
 import { newApiKey } from '../../services/platform/api-key-format.ts';
 import { unauthenticated } from '../../services/platform/errors.ts';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { toConnectError } from '../../services/platform/rpc/connect-errors.ts';
-import { testConfig } from '../support/harness.ts';
 import { call, expectProblem } from './http-call.ts';
-import { listenOnFreePort } from './listen.ts';
+import { startListener } from './listen.ts';
 
 const ANSWER_MS = 300;
 const CLIENTS = 2;
@@ -36,9 +33,7 @@ it('a stream that has not begun when its gateway closes is refused', async () =>
       },
     });
   });
-  const logger = createLogger('silent');
-  const app = createGateway({ environment: 'test', config: testConfig(), transport, logger });
-  const port = await listenOnFreePort(app);
+  const { app, port } = await startListener({ environment: 'test', transport });
   const asked = call(port, '/cli/v1/events', { key: newApiKey('test') });
   await expect.poll(() => isOpen).toBe(true);
   await app.close();
@@ -56,9 +51,7 @@ it('a closing listener answers requests in progress, and does not wait for silen
       },
     });
   });
-  const logger = createLogger('silent');
-  const app = createGateway({ environment: 'live', config: testConfig(), transport, logger });
-  const port = await listenOnFreePort(app);
+  const { app, port } = await startListener({ transport });
   let answered = 0;
   app.server.on('request', (_request, response) => response.once('finish', () => (answered += 1)));
   // Most likely not on the socket that Fastify closes.

@@ -1,15 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
-import { expect, onTestFinished, test } from 'vitest';
-import { createGateway } from '../../gateway/app.ts';
+import { expect, test } from 'vitest';
 import { newKeyRings } from '../../local/generated-secrets.ts';
 import { findFreePort } from '../../local/ports.ts';
 import { ApiKeyService } from '../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
-import { createLogger } from '../../services/platform/process/telemetry.ts';
 import { remoteTransport } from '../../services/platform/rpc/remote-transport.ts';
 import { ALL_SCOPES } from '../gateway/gateway-harness.ts';
 import { call } from '../gateway/http-call.ts';
-import { listenOnFreePort } from '../gateway/listen.ts';
+import { startListener } from '../gateway/listen.ts';
 import { createTestDatabase, newTenant, newWrite, testConfig } from '../support/harness.ts';
 import { resolverOf } from '../support/name-resolver.ts';
 import { startRuntime } from '../support/runtime-process.ts';
@@ -47,12 +45,11 @@ async function startSystem() {
   resolverOf('services.test', ADDRESSES);
   const transport = remoteTransport(`http://services.test:${rpc}`, token);
   const config = testConfig({ RATE_LIMIT_LIVE: '100000', RATE_LIMIT_ADDRESS: '100000' });
-  const app = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
-  onTestFinished(() => app.close());
+  const { port } = await startListener({ config, transport });
   const tenant = newTenant();
   const issue = { ...newWrite(tenant), name: 'Shop', scopes: [...ALL_SCOPES] };
   const { key } = await createClient(ApiKeyService, transport).issueApiKey(issue);
-  return { port: await listenOnFreePort(app), key, processes: processes.map(({ child }) => child) };
+  return { port, key, processes: processes.map(({ child }) => child) };
 }
 
 interface Answer {

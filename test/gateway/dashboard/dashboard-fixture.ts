@@ -61,9 +61,11 @@ export async function startDashboardFixture(
 }
 
 /** Starts the dashboard on services that have {@link DASHBOARD_SETTINGS}; closing it leaves them running. */
-export async function dashboardOn(harness: TestHarness): Promise<DashboardFixture> {
+export async function dashboardOn(
+  harness: TestHarness,
+  logger = createLogger(harness.config.LOG_LEVEL),
+): Promise<DashboardFixture> {
   const transport = harness.services.transportFor(DASHBOARD_CALLER);
-  const logger = createLogger(harness.config.LOG_LEVEL);
   const app = await createDashboard({ config: harness.config, transport, logger });
   const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
   const accounts = createClient(AccountService, harness.transports.inProcess);

@@ -3,40 +3,37 @@ import { createClient } from '@connectrpc/connect';
 import { pino } from 'pino';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
-import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { Role } from '../../../../proto/gen/payments/accounts/v1/accounts_pb.js';
 import { ApiKeyService } from '../../../../proto/gen/payments/apikeys/v1/apikeys_pb.js';
 import { Environment } from '../../../../proto/gen/payments/merchant/v1/merchant_pb.js';
+import { startHarness } from '../../../support/harness.ts';
 import { tablesWith } from '../../../support/sql.ts';
 import { accessibilityFaults, expectToFit, openWindow } from '../chromium-fixture.ts';
-import { startDashboardFixture, type Visitor } from '../dashboard-fixture.ts';
+import { DASHBOARD_SETTINGS, dashboardOn, type Visitor } from '../dashboard-fixture.ts';
 
 const KEY = /mpk_(?:live|test)_[A-Za-z0-9_-]{20,}/;
 
 describe('an API key that was shown', async () => {
   const log: string[] = [];
-  const fixture = await startDashboardFixture();
+  const harness = await startHarness(DASHBOARD_SETTINGS);
   const logger = pino({ level: 'trace' }, { write: (line) => void log.push(line) });
-  const transport = fixture.harness.services.transportFor(DASHBOARD_CALLER);
-  const dashboard = await createDashboard({ config: fixture.harness.config, transport, logger });
-  const baseUrl = await dashboard.listen({ host: '127.0.0.1', port: 0 });
+  const dashboard = await dashboardOn(harness, logger);
   let merchant: string;
   let developer: Visitor;
   beforeEach(async () => {
     merchant = randomUUID();
-    developer = await fixture.signIn({ [merchant]: Role.ADMIN });
+    developer = await dashboard.signIn({ [merchant]: Role.ADMIN });
   });
   afterAll(async () => {
     await dashboard.close();
-    await fixture.close();
+    await harness.close();
   });
 
   /** In the sandbox, the command that uses the key is shown as well. */
   const path = () => `/sandbox/${merchant}/api-keys`;
   const keysOf = async () => {
     const tenant = { merchantId: merchant, environment: Environment.TEST };
-    return (await createClient(ApiKeyService, fixture.transport).listApiKeys(tenant)).apiKeys;
+    return (await createClient(ApiKeyService, dashboard.transport).listApiKeys(tenant)).apiKeys;
   };
 
   /** Fills in the form, and returns the key that was shown. */
@@ -53,7 +50,7 @@ describe('an API key that was shown', async () => {
   }
 
   test('is not shown by a reload, back, forward, another tab, or the history', async () => {
-    const { context, page, foreign, violations } = await openWindow(baseUrl, developer);
+    const { context, page, foreign, violations } = await openWindow(dashboard.baseUrl, developer);
     const key = await issue(page);
     expect(page.url()).not.toContain(key);
     page.on('dialog', (dialog) => dialog.accept());
@@ -81,7 +78,7 @@ describe('an API key that was shown', async () => {
   });
 
   test('is also shown after a double click', async () => {
-    const { page } = await openWindow(baseUrl, developer);
+    const { page } = await openWindow(dashboard.baseUrl, developer);
     await page.goto(path());
     await page.getByLabel('Name').fill('till');
     await page.getByLabel('webhooks:manage').check();
@@ -92,7 +89,7 @@ describe('an API key that was shown', async () => {
   });
 
   test('a form that was sent can be sent again once the page is back from the back-forward cache', async () => {
-    const { page } = await openWindow(baseUrl, developer);
+    const { page } = await openWindow(dashboard.baseUrl, developer);
     await page.goto(path());
     const isIgnored = () =>
       page.evaluate<boolean>(
@@ -108,7 +105,7 @@ describe('an API key that was shown', async () => {
   });
 
   test('is accessible where it is shown, can be copied, and is removed when the page is left', async () => {
-    const { context, page } = await openWindow(baseUrl, developer, { width: 320 });
+    const { context, page } = await openWindow(dashboard.baseUrl, developer, { width: 320 });
     await context.grantPermissions(['clipboard-read', 'clipboard-write']);
     const key = await issue(page);
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -122,7 +119,7 @@ describe('an API key that was shown', async () => {
   });
 
   test('is in no cookie or storage, no log, and not in the database', async () => {
-    const { context, page } = await openWindow(baseUrl, developer);
+    const { context, page } = await openWindow(dashboard.baseUrl, developer);
     const first = await issue(page);
     await page.goto(path());
     await page.getByText('Rotate', { exact: true }).click();
@@ -140,7 +137,7 @@ describe('an API key that was shown', async () => {
       expect(kept).not.toContain(secret);
       expect(trail).not.toContain(secret);
       expect(log.join('')).not.toContain(secret);
-      expect(await tablesWith(fixture.harness, [secret])).toEqual([]);
+      expect(await tablesWith(harness, [secret])).toEqual([]);
     }
     expect(log.join('')).toContain('/api-keys/issue');
   });

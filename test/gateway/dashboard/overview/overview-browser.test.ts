@@ -36,9 +36,7 @@ const CUT_OFF = `[...document.querySelectorAll('.chart text')].flatMap((text) =>
 
 const fixture = await startOverviewFixture();
 const busy = await busyMerchant();
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 type Merchant = Awaited<ReturnType<OverviewFixture['newMerchant']>>;
 

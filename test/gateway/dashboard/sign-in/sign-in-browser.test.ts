@@ -5,9 +5,7 @@ import { SESSION, startSignInFixture } from './sign-in-fixture.ts';
 
 const fixture = await startSignInFixture();
 await fixture.startProvider();
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 async function signIn(page: Page): Promise<void> {
   const { person, secrets, baseUrl } = fixture;

@@ -1,10 +1,9 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
-import { createDashboard } from '../../../../gateway/dashboard/dashboard.ts';
-import { DASHBOARD_CALLER } from '../../../../gateway/dashboard/dashboard-caller.ts';
 import { findFreePort } from '../../../../local/ports.ts';
 import { startHarness } from '../../../support/harness.ts';
+import { dashboardOn } from '../dashboard-fixture.ts';
 import { CookieBrowser } from './cookie-browser.ts';
 import { type Lies, startLyingProvider } from './lying-provider.ts';
 import { SESSION } from './sign-in-fixture.ts';
@@ -23,13 +22,7 @@ test('the log has the reason of a failed sign-in, and contains no credentials', 
       done();
     },
   });
-  const transport = harness.services.transportFor(DASHBOARD_CALLER);
-  const app = await createDashboard({
-    config: harness.config,
-    transport,
-    logger: pino({ level: 'trace' }, stream),
-  });
-  const baseUrl = await app.listen({ host: '127.0.0.1', port: 0 });
+  const { baseUrl, close } = await dashboardOn(harness, pino({ level: 'trace' }, stream));
 
   const secrets = new Set(['hidden']);
   const signInBy = async (lies: Lies) => {
@@ -55,7 +48,7 @@ test('the log has the reason of a failed sign-in, and contains no credentials', 
     await signInBy({ token: { status: 400, type: 'application/json', body: '{"error":"invalid_grant"}' } }),
   ).toBe(400);
   expect(await signInBy({})).toBeLessThan(500);
-  await app.close();
+  await close();
   await harness.close();
   await provider.stop();
 

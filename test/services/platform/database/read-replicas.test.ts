@@ -3,7 +3,6 @@ import { createClient, type Transport } from '@connectrpc/connect';
 import { CompiledQuery } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { createGateway } from '../../../../gateway/app.ts';
 import { GATEWAY_CALLER } from '../../../../gateway/clients.ts';
 import { newKeyRings } from '../../../../local/generated-secrets.ts';
 import { declaredServices } from '../../../../local/grants-table.ts';
@@ -13,12 +12,11 @@ import { ApiKeyScope, ApiKeyService } from '../../../../proto/gen/payments/apike
 import { ProductService, ProductType } from '../../../../proto/gen/payments/catalog/v1/catalog_pb.js';
 import { Database } from '../../../../services/platform/database/database.ts';
 import { migrate } from '../../../../services/platform/database/migrate.ts';
-import { createLogger } from '../../../../services/platform/process/telemetry.ts';
 import { overTransport } from '../../../architecture/over-transport.ts';
 import { SCENARIOS } from '../../../architecture/rpc-scenarios.ts';
 import { DASHBOARD_SETTINGS, dashboardOn, Visitor } from '../../../gateway/dashboard/dashboard-fixture.ts';
 import { call } from '../../../gateway/http-call.ts';
-import { listenOnFreePort } from '../../../gateway/listen.ts';
+import { startListener } from '../../../gateway/listen.ts';
 import { temporaryDataFolder } from '../../../local/temporary-data-folder.ts';
 import { postgresVictim } from '../../../reconciliation/victims.ts';
 import { startStandby } from '../../../support/base-backup.ts';
@@ -179,12 +177,10 @@ it('the primary answers lists until a lagging replica has caught up', async () =
 /** The dashboard and the public API of a process, over HTTP. */
 async function openHttp(each: TestHarness) {
   const { config, services } = each;
-  const transport = services.transportFor(GATEWAY_CALLER);
-  const gateway = createGateway({ environment: 'live', config, transport, logger: createLogger('silent') });
-  onTestFinished(() => gateway.close());
+  const { port } = await startListener({ config, transport: services.transportFor(GATEWAY_CALLER) });
   const dashboard = await dashboardOn(each);
   onTestFinished(() => dashboard.close());
-  return { dashboard, apiPort: await listenOnFreePort(gateway) };
+  return { dashboard, apiPort: port };
 }
 
 it.for(['follows', 'is paused'])(

@@ -6,9 +6,7 @@ import { makeEveryState, PROBE } from './every-state.ts';
 const fixture = await startDeliveriesFixture();
 const shop = await fixture.shop();
 const all = await makeEveryState(fixture, shop);
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 const paths = (): string[] => [
   '/deliveries',

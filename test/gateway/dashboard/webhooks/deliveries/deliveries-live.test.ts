@@ -17,9 +17,7 @@ fixture.app.server.on('request', ({ headers }: IncomingMessage, response: Server
     streams -= 1;
   });
 });
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 const accounts = () => createClient(AccountService, fixture.transport);
 

@@ -4,9 +4,7 @@ import { accessibilityFaults, expectToFit, openWindow } from '../../chromium-fix
 import { HOSTILE, type MerchantFixture, startSubscriptionsFixture } from './subscriptions-fixture.ts';
 
 const fixture = await startSubscriptionsFixture();
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 const windowOf = ({ developer }: MerchantFixture, options?: Parameters<typeof openWindow>[2]) =>
   openWindow(fixture.baseUrl, developer, options);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { inFront, inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
+import { inOrder, type ListOrder, type PageRange } from '../../platform/reads/list-order.ts';
 import { alongMerchant, type MerchantFilter } from '../../platform/reads/merchant-filter.ts';
 import { prepareRead } from '../../platform/reads/prepared-read.ts';
 import { queryBuilder } from '../../platform/reads/query-builder.ts';
@@ -16,13 +16,12 @@ const db = queryBuilder<{ 'funds.deduction': DebtReadRow }>();
 export const debtOrder: ListOrder<DebtReadRow> = { columns: ['occurred_at', 'source_id'], direction: 'asc' };
 
 export const selectDebts = prepareRead<Tenant & PageRange, DebtReadRow>((parameters) => {
-  const open = db
-    .selectFrom('funds.deduction')
-    .select(columnsOf(DeductionEntity))
-    .where('merchant_id', '=', parameters('merchantId'))
-    .where(inFront('environment', 'text', parameters('environment')))
-    .where('open_debt_minor', '>', sql<bigint>`0`);
-  return inOrder(open.orderBy('environment'), debtOrder, parameters).compile();
+  const ofMerchant = alongMerchant(
+    db.selectFrom('funds.deduction').select(columnsOf(DeductionEntity)),
+    parameters,
+  );
+  const open = ofMerchant.where('open_debt_minor', '>', sql<bigint>`0`);
+  return inOrder(open, debtOrder, parameters).compile();
 });
 
 /**

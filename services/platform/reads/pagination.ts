@@ -12,7 +12,7 @@ const SIGNATURE_CHARACTERS = 16;
 const DEFAULT_PAGE_SIZE = 50;
 /**
  * How many rows each step of a search reads. A first page takes only the first step, so that it is as fast for a merchant with many
- * rows as for one with few. Whoever continues is better served by fewer pages.
+ * rows as for one with few. Later pages take both, so that a search has fewer pages.
  */
 const SEARCH_STEPS = [200, 800];
 

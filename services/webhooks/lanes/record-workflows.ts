@@ -14,7 +14,7 @@ interface RecordWorkflow {
  * Names the workflows that show in Temporal what this process has delivered without a retry workflow. A workflow costs as much
  * as several deliveries, so each shows those of five seconds, or fewer if more could not be found by search or would not
  * fit into one result.
- * @returns what gives the id of the workflow that shows a delivery which has just succeeded.
+ * @returns a function that returns the id of the workflow for a delivery that has just succeeded.
  */
 export function nameRecordWorkflows(ownerId: string): (environment: EnvironmentName) => string {
   const current = new Map<EnvironmentName, RecordWorkflow>();
